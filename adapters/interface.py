@@ -1,0 +1,232 @@
+"""What an adapter is: the two classes that a new harness implements, and the values they exchange with the session.
+
+`HarnessAdapter` says how to launch the harness; `Connection` speaks with one running process of it. Everything
+else (turn states, steer ledger, approvals, interrupt ladder, renewal of the process) is shared and lives beside
+this file. A connection never decides: it translates commands down and events up.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from checkrein.adapters.manifest import Manifest
+from checkrein.adapters.native import NativeEvent, Question
+from checkrein.adapters.policy import Policy
+from checkrein.adapters.transport import HarnessProcess, ProcessInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessBinary:
+    """The executable of a harness.
+
+    Args:
+        path: the native executable, never a launcher script.
+        version: its version as its package says; None when the path was given by hand.
+        sha256: hex digest of the file.
+    """
+
+    path: Path
+    version: str | None
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEndpoint:
+    """Where the harness finds its model, when not where it would by itself.
+
+    Args:
+        base_url: without a trailing slash; the dialect's own path (`/v1/messages`, `/v1/responses`) follows it.
+        api_key: the key that the harness sends there.
+        model: the model's name; None leaves the adapter's default.
+    """
+
+    base_url: str
+    api_key: str = field(repr=False)
+    model: str | None = None
+
+
+class Origin(StrEnum):
+    """Where a conversation comes from."""
+
+    NEW = "new"
+    RESUME = "resume"
+    FORK = "fork"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSpec:
+    """All that is needed to run one process of a harness.
+
+    Args:
+        binary: what to run.
+        cwd: the workspace; absolute and resolved.
+        policy: who decides over calls.
+        origin: a new conversation, or one that exists.
+        session_id: of the conversation to resume or fork; for a new one, an id (a UUID) that the adapter uses
+            when the harness lets it.
+        home: HOME of the harness; None leaves the user's own.
+        endpoint: None leaves the harness's own login and endpoint.
+        environment: the complete environment, cleaned of any surrounding agent; the adapter adds its own to it.
+        call_seconds: how long a call to the harness may take before it counts as expired.
+    """
+
+    binary: HarnessBinary
+    cwd: Path
+    policy: Policy
+    origin: Origin
+    session_id: str
+    home: Path | None
+    endpoint: ModelEndpoint | None
+    environment: Mapping[str, str]
+    call_seconds: float = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """How to start the process.
+
+    Args:
+        argv: the command line; `argv[0]` is the binary.
+        environment: the complete environment.
+        cwd: the directory of the process, which need not be the workspace.
+    """
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    cwd: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """What a process said when the conversation was open.
+
+    Args:
+        session_id: the harness's id of the conversation: the one to resume or fork later.
+        version: the harness's own statement of its version.
+        policy_asked: the policy in the harness's words, as it was asked for, by setting.
+        policy_effective: the same settings as the harness says they are; the session compares the two.
+        model: the model that it will use, when it says so.
+    """
+
+    session_id: str
+    version: str
+    policy_asked: Mapping[str, str]
+    policy_effective: Mapping[str, str]
+    model: str | None = None
+
+
+class DecisionKind(StrEnum):
+    """What was decided about a call."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    ALLOW_ALWAYS = "allow_always"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """The answer to a question.
+
+    Args:
+        kind: what was decided.
+        message: for a deny, what the model is told; "" for none.
+    """
+
+    kind: DecisionKind
+    message: str = ""
+
+
+class Connection(ABC):
+    """One running process of a harness, holding one conversation.
+
+    The session reads the process's output and passes it to `decode`; every command is a coroutine that ends
+    when the harness has acknowledged it. Each raises `CallExpired` when the deadline of the spec passes,
+    `CallRefused` when the harness says no, and `HarnessDied` when its process ends meanwhile.
+    """
+
+    def __init__(self, spec: SessionSpec, process: HarnessProcess) -> None:
+        self.spec = spec
+        self.process = process
+
+    @abstractmethod
+    def decode(self, lines: list[bytes]) -> Iterable[NativeEvent]:
+        """Translate a batch of output lines; settles the calls that they answer. Never raises on bad input:
+        an unknown or broken line becomes a `Notice`."""
+
+    @abstractmethod
+    def take_replies(self) -> list[bytes]:
+        """Lines to send that `decode` found necessary (questions of a kind that nobody can answer are refused)."""
+
+    @abstractmethod
+    def fail_calls(self, error: Exception) -> None:
+        """The process is gone: every waiting call raises `error`."""
+
+    @abstractmethod
+    async def open(self) -> Opened:
+        """Shake hands, open the conversation of the spec.
+
+        Raises:
+            SessionNotFound: there is no conversation of that id.
+            HandshakeFailed: the harness answered something that is no handshake.
+        """
+
+    @abstractmethod
+    async def start_turn(self, turn_id: str, prompt: str) -> None:
+        """Send the prompt of a turn. `turn_id` comes back as `TurnOpened.prompt_id`."""
+
+    @abstractmethod
+    async def steer(self, steer_id: str, text: str) -> None:
+        """Add a message to the running turn; returns when the harness took it.
+
+        `steer_id` comes back in `SteerMoved`, and as `TurnOpened.prompt_id` if the message starts a turn.
+
+        Raises:
+            SteerRejected: the harness refused it (`by="harness"`).
+        """
+
+    @abstractmethod
+    async def interrupt(self) -> None:
+        """Ask the harness to stop the turn and to drop what is queued; returns at its acknowledgement."""
+
+    @abstractmethod
+    async def settle(self) -> None:
+        """After an interrupted turn has ended: whatever the harness still needs to be really quiet."""
+
+    @abstractmethod
+    async def answer(self, question: Question, decision: Decision) -> None:
+        """Answer a question. An `ALLOW_ALWAYS` must be no wider than calls like this one and write no file."""
+
+    @property
+    @abstractmethod
+    def holds_grants(self) -> bool:
+        """Whether the process remembers a grant that must not outlive the turn (it is renewed before the next)."""
+
+    def is_own_process(self, process: ProcessInfo) -> bool:
+        """Whether a child belongs to the harness itself (its own servers), rather than to a tool of the turn."""
+        return bool(process.cmdline) and Path(process.cmdline[0]).is_relative_to(self.spec.binary.path.parent)
+
+
+class HarnessAdapter(ABC):
+    """One harness: found by the entry point group `checkrein.adapters`."""
+
+    @property
+    @abstractmethod
+    def manifest(self) -> Manifest:
+        """What the harness can do."""
+
+    @abstractmethod
+    def launch(self, spec: SessionSpec) -> Launch:
+        """The command line and environment for that spec. May create files in the harness's own configuration
+        directory, never in the workspace.
+
+        Raises:
+            BadRequest: the spec cannot be launched safely (for example the workspace holds the configuration).
+        """
+
+    @abstractmethod
+    def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
+        """Speak with a process that was launched for that spec."""

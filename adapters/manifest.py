@@ -1,0 +1,97 @@
+"""What a harness can do, as data: one `manifest.toml` per adapter folder, three values per capability."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.resources import files
+
+import msgspec
+
+from checkrein.adapters.errors import BadRequest
+
+
+class Support(StrEnum):
+    """Whether a capability is there. A `yes` makes the clauses of the capability binding."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class Capability(StrEnum):
+    """What a driver may ask of a harness through its adapter."""
+
+    STEER = "steer"
+    INTERRUPT = "interrupt"
+    APPROVALS = "approvals"
+    DENY_MESSAGE = "deny_message"
+    ALLOW_ALWAYS = "allow_always"
+    RESUME = "resume"
+    FORK = "fork"
+    USAGE = "usage"
+    COST = "cost"
+    POLICY_ECHO = "policy_echo"
+
+
+class _ManifestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    title: str
+    vendor: str
+    dialects: tuple[str, ...]
+    capabilities: dict[Capability, Support]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """The declaration of one harness.
+
+    Args:
+        name: the name used on the command line and in results.
+        title: the name for people.
+        vendor: who makes the harness.
+        dialects: the model API dialects that it speaks, the preferred one first.
+        capabilities: what it can do through this adapter; a capability that is not named is unknown.
+    """
+
+    name: str
+    title: str
+    vendor: str
+    dialects: tuple[str, ...]
+    capabilities: Mapping[Capability, Support]
+
+    def support(self, capability: Capability) -> Support:
+        """Whether the harness has the capability."""
+        return self.capabilities.get(capability, Support.UNKNOWN)
+
+
+def load_manifest(package: str) -> Manifest:
+    """Read `manifest.toml` of an adapter package.
+
+    Args:
+        package: import name of the package that holds the file.
+
+    Raises:
+        BadRequest: the file is missing, or does not hold what a manifest holds; names file and field.
+    """
+    source = files(package).joinpath("manifest.toml")
+    try:
+        text = source.read_text(encoding="utf-8")
+        data = msgspec.convert(tomllib.loads(text), _ManifestFile)
+    except FileNotFoundError:
+        raise BadRequest(
+            "the adapter has no manifest", where=str(source), advice="add a manifest.toml"
+        ) from None
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as fault:
+        raise BadRequest(
+            f"the manifest cannot be used: {fault}", where=str(source), advice="correct that field"
+        ) from fault
+    return Manifest(
+        name=data.name,
+        title=data.title,
+        vendor=data.vendor,
+        dialects=data.dialects,
+        capabilities=data.capabilities,
+    )

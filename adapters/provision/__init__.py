@@ -1,0 +1,27 @@
+"""Real harnesses by name: the vendor's own npm package in a cache, its native binary run directly."""
+
+from checkrein.adapters.provision.cache import HarnessCache, default_cache
+from checkrein.adapters.provision.errors import ProvisionError
+from checkrein.adapters.provision.install import Phase, Progress, install, locate
+from checkrein.adapters.provision.installed import InstalledHarness
+from checkrein.adapters.provision.pins import pinned_versions
+from checkrein.adapters.provision.request import HarnessRequest, parse_request
+from checkrein.adapters.provision.source import NpmSource, find_source, known_harnesses, load_source
+
+__all__ = [
+    "HarnessCache",
+    "HarnessRequest",
+    "InstalledHarness",
+    "NpmSource",
+    "Phase",
+    "Progress",
+    "ProvisionError",
+    "default_cache",
+    "find_source",
+    "install",
+    "known_harnesses",
+    "load_source",
+    "locate",
+    "parse_request",
+    "pinned_versions",
+]

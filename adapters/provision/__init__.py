@@ -2,7 +2,7 @@
 
 from checkrein.adapters.provision.cache import HarnessCache, default_cache
 from checkrein.adapters.provision.errors import ProvisionError
-from checkrein.adapters.provision.install import Phase, Progress, install, locate
+from checkrein.adapters.provision.install import Phase, Progress, install_harness, locate_harness
 from checkrein.adapters.provision.installed import InstalledHarness
 from checkrein.adapters.provision.pins import pinned_versions
 from checkrein.adapters.provision.request import HarnessRequest, parse_request
@@ -18,10 +18,10 @@ __all__ = [
     "ProvisionError",
     "default_cache",
     "find_source",
-    "install",
+    "install_harness",
     "known_harnesses",
     "load_source",
-    "locate",
+    "locate_harness",
     "parse_request",
     "pinned_versions",
 ]

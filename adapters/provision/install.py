@@ -83,7 +83,7 @@ def _no_listener(_: Progress) -> None:
     return None
 
 
-def install(
+def install_harness(
     request: str,
     *,
     cache: HarnessCache | None = None,
@@ -157,7 +157,7 @@ def install(
     return installed
 
 
-def locate(
+def locate_harness(
     request: str, *, cache: HarnessCache | None = None, source: NpmSource | None = None
 ) -> InstalledHarness:
     """Find a harness that is installed; touches neither the network nor the disk.

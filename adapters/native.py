@@ -263,7 +263,8 @@ class TurnClosed:
     usage: Usage | None = field(default=None)
 
 
-NativeEvent = (
+#: What concerns the turn that runs.
+TurnEvent = (
     TurnOpened
     | TextDelta
     | TextDone
@@ -272,8 +273,9 @@ NativeEvent = (
     | SteerMoved
     | Asked
     | QuestionVoided
-    | UsageReported
     | BackgroundJob
     | Notice
     | TurnClosed
 )
+
+NativeEvent = TurnEvent | UsageReported

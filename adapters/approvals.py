@@ -1,0 +1,234 @@
+"""The approval desk: questions that the harness waits on, and who answers them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from enum import StrEnum
+
+import anyio
+from anyio.abc import TaskGroup
+
+from checkrein.adapters.errors import ApprovalStale, BadRequest, CheckreinError
+from checkrein.adapters.interface import Decision, DecisionKind
+from checkrein.adapters.native import Question, ToolCall
+from checkrein.adapters.policy import Policy
+from checkrein.adapters.shown import shown
+from checkrein.adapters.stream import EventStream
+
+#: How long an approval waits for a person before it counts as denied, in seconds.
+APPROVAL_SECONDS = 600.0
+
+APPROVAL_SECONDS_VARIABLE = "CHECKREIN_APPROVAL_TIMEOUT_SECONDS"
+
+
+def approval_seconds_from_environment() -> float:
+    """The time an approval may wait, in seconds: the environment variable, or the default of 600.
+
+    Raises:
+        BadRequest: the variable does not hold a positive number.
+    """
+    text = os.environ.get(APPROVAL_SECONDS_VARIABLE)
+    if text is None:
+        return APPROVAL_SECONDS
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise BadRequest(
+            f"{text!r} is no number of seconds above 0",
+            where=APPROVAL_SECONDS_VARIABLE,
+            advice=f"set it to a number of seconds, or unset it for {APPROVAL_SECONDS:g}",
+        )
+    return seconds
+
+
+class ResolvedBy(StrEnum):
+    """Who resolved an approval."""
+
+    PERSON = "person"
+    POLICY = "policy"
+    TIMEOUT = "timeout"
+    INTERRUPT = "interrupt"
+    #: the harness withdrew the question, ended the turn, or its process is gone
+    HARNESS = "harness"
+
+
+class Approval:
+    """A call that waits for a decision.
+
+    Attributes:
+        id: the harness's id of the question.
+        call: the call, raw.
+        reason: why the harness asks, in its own words.
+        real_paths: where the call's paths really lead, when a link leads elsewhere.
+        decision: what was decided; None while open, or when it was resolved without an answer.
+        resolved_by: who resolved it; None while open.
+    """
+
+    def __init__(
+        self, question: Question, answer: Callable[[Approval, Decision, ResolvedBy], Awaitable[None]]
+    ) -> None:
+        self.id = question.question_id
+        self.call: ToolCall = question.call
+        self.reason = question.reason
+        self.real_paths = question.real_paths
+        self.question = question
+        self.decision: Decision | None = None
+        self.resolved_by: ResolvedBy | None = None
+        self.resolved = anyio.Event()
+        self._answer = answer
+
+    @property
+    def shown(self) -> str:
+        """What a person must see: the whole command or the paths and the change, nothing invisible in it."""
+        call = self.call
+        if call.command is not None:
+            lines = [shown(call.command)]
+        elif call.paths:
+            lines = [shown(path) for path in call.paths]
+            if call.change:
+                lines.append(shown(call.change))
+        else:
+            lines = [f"{call.name} {shown(call.input_json)}"]
+        lines += [f"leads to {shown(path)}" for path in self.real_paths]
+        return "\n".join(lines)
+
+    async def allow(self) -> None:
+        """Let this one call run.
+
+        Raises:
+            ApprovalStale: it is resolved already; nothing was sent.
+        """
+        await self._answer(self, Decision(kind=DecisionKind.ALLOW), ResolvedBy.PERSON)
+
+    async def deny(self, message: str = "") -> None:
+        """Refuse the call; the turn goes on and the model is told `message`.
+
+        Raises:
+            ApprovalStale: it is resolved already; nothing was sent.
+        """
+        await self._answer(self, Decision(kind=DecisionKind.DENY, message=message), ResolvedBy.PERSON)
+
+    async def allow_always(self) -> None:
+        """Let this call run, and calls like it for the rest of this turn. Writes no file.
+
+        Raises:
+            ApprovalStale: it is resolved already; nothing was sent.
+        """
+        await self._answer(self, Decision(kind=DecisionKind.ALLOW_ALWAYS), ResolvedBy.PERSON)
+
+
+class ApprovalDesk:
+    """The approvals of one turn.
+
+    Args:
+        policy: who decides.
+        send: passes a decision to the harness.
+        tasks: where the deadlines and the policy's own answers run.
+        seconds: how long a question waits for a person.
+        changed: called when an approval was asked or resolved.
+        trouble: called when an answer of the policy or of the timeout could not be sent.
+    """
+
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        send: Callable[[Question, Decision], Awaitable[None]],
+        tasks: TaskGroup,
+        seconds: float,
+        changed: Callable[[Approval], None],
+        trouble: Callable[[CheckreinError], None],
+    ) -> None:
+        self._policy = policy
+        self._send = send
+        self._tasks = tasks
+        self._seconds = seconds
+        self._changed = changed
+        self._trouble = trouble
+        self._always: set[tuple[str, ...]] = set()
+        self._by_id: dict[str, Approval] = {}
+        self._stream: EventStream[Approval] = EventStream()
+        self.approvals: tuple[Approval, ...] = ()
+
+    @property
+    def open(self) -> tuple[Approval, ...]:
+        """Those that wait for an answer."""
+        return tuple(approval for approval in self.approvals if approval.resolved_by is None)
+
+    async def read(self) -> AsyncIterator[Approval]:
+        """The approvals that need a person, as they come, until the turn ends."""
+        async for approval in self._stream.read():
+            if approval.resolved_by is None:
+                yield approval
+
+    def asked(self, question: Question) -> None:
+        """The harness asks."""
+        approval = Approval(question, self._answer)
+        self.approvals += (approval,)
+        self._by_id[approval.id] = approval
+        if self._policy is Policy.AUTO or question.call.likeness in self._always:
+            self._tasks.start_soon(self._allow_by_policy, approval)
+            return
+        self._changed(approval)
+        self._stream.put(approval)
+        self._tasks.start_soon(self._deny_at_deadline, approval)
+
+    def voided(self, question_id: str) -> None:
+        """The harness withdrew the question, or says that it is resolved."""
+        approval = self._by_id.get(question_id)
+        if approval is not None:
+            self._resolve(approval, None, ResolvedBy.HARNESS)
+
+    def void_all(self, by: ResolvedBy) -> None:
+        """Nothing that is open can be answered any more."""
+        for approval in self.open:
+            self._resolve(approval, None, by)
+
+    def close(self) -> None:
+        """The turn is over."""
+        self.void_all(ResolvedBy.HARNESS)
+        self._stream.close()
+
+    def _resolve(self, approval: Approval, decision: Decision | None, by: ResolvedBy) -> bool:
+        if approval.resolved_by is not None:
+            return False
+        approval.decision = decision
+        approval.resolved_by = by
+        approval.resolved.set()
+        self._changed(approval)
+        return True
+
+    async def _answer(self, approval: Approval, decision: Decision, by: ResolvedBy) -> None:
+        # Resolved before it is sent: from here on no second answer can reach the wire.
+        if not self._resolve(approval, decision, by):
+            assert approval.resolved_by is not None
+            raise ApprovalStale(
+                f"the approval of {shown(approval.call.command or approval.call.name, limit=80)!r} is resolved already",
+                resolved_by=approval.resolved_by.value,
+            )
+        if decision.kind is DecisionKind.ALLOW_ALWAYS:
+            self._always.add(approval.call.likeness)
+        await self._send(approval.question, decision)
+
+    async def _allow_by_policy(self, approval: Approval) -> None:
+        await self._answer_unasked(approval, Decision(kind=DecisionKind.ALLOW), ResolvedBy.POLICY)
+
+    async def _deny_at_deadline(self, approval: Approval) -> None:
+        with anyio.move_on_after(self._seconds):
+            await approval.resolved.wait()
+            return
+        message = f"nobody answered within {self._seconds:g} s"
+        await self._answer_unasked(
+            approval, Decision(kind=DecisionKind.DENY, message=message), ResolvedBy.TIMEOUT
+        )
+
+    async def _answer_unasked(self, approval: Approval, decision: Decision, by: ResolvedBy) -> None:
+        try:
+            await self._answer(approval, decision, by)
+        except ApprovalStale:
+            return  # resolved in the same moment: there is nothing left to answer
+        except CheckreinError as error:
+            self._trouble(error)

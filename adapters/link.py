@@ -1,0 +1,139 @@
+"""One running process of a harness with the connection that speaks to it: starting, reading, losing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import anyio
+from anyio.abc import TaskGroup
+
+from checkrein.adapters.errors import CheckreinError, HarnessDied, PolicyNotEffective
+from checkrein.adapters.interface import Connection, HarnessAdapter, Opened, SessionSpec
+from checkrein.adapters.native import NativeEvent
+from checkrein.adapters.transport import ExitStatus, HarnessProcess, Tap
+
+#: How long the handshake and the opening of a conversation may take, in seconds. Claude Code 2.1.332 takes 0.6 to
+#: 0.9 s on a quiet machine, Codex 0.171.0 less.
+OPEN_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSink:
+    """Where a link delivers.
+
+    Args:
+        event: takes each native event, in order.
+        room: waits while the consumer of the events lags.
+        gone: called once, when the process has ended and everything it wrote was delivered.
+    """
+
+    event: Callable[[NativeEvent], None]
+    room: Callable[[], anyio.Event | None]
+    gone: Callable[[HarnessDied], None]
+
+
+class Link:
+    """A process and its connection.
+
+    Attributes:
+        connection: to send commands with.
+        process: to end it with, and to look at its children.
+        lost: None while the process lives; then why not.
+    """
+
+    def __init__(
+        self, connection: Connection, process: HarnessProcess, sink: LinkSink, tasks: TaskGroup
+    ) -> None:
+        self.connection = connection
+        self.process = process
+        self.lost: HarnessDied | None = None
+        self._sink = sink
+        self._tasks = tasks
+        self._read_out = anyio.Event()
+
+    @classmethod
+    async def start(
+        cls, adapter: HarnessAdapter, spec: SessionSpec, *, sink: LinkSink, tasks: TaskGroup, tap: Tap | None
+    ) -> tuple[Link, Opened]:
+        """Start the process, open its conversation, and make sure that it runs under the policy that was asked for.
+
+        Raises:
+            PolicyNotEffective: the harness says that it runs under another one.
+            CheckreinError: whatever the transport or the connection raises; the process is gone then.
+        """
+        launch = adapter.launch(spec)
+        process = await HarnessProcess.start(launch.argv, cwd=launch.cwd, env=launch.environment, tap=tap)
+        link = cls(adapter.connect(spec, process), process, sink, tasks)
+        tasks.start_soon(link._read)
+        try:
+            opened = await link._open()
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await link.aclose()
+            raise
+        return link, opened
+
+    async def _open(self) -> Opened:
+        try:
+            with anyio.fail_after(OPEN_SECONDS):
+                opened = await self.connection.open()
+        except TimeoutError:
+            raise HarnessDied(
+                f"the harness did not open a conversation within {OPEN_SECONDS:g} s",
+                status="still running",
+                stderr=self.process.stderr_tail(),
+            ) from None
+        asked, effective = dict(opened.policy_asked), dict(opened.policy_effective)
+        if asked != effective:
+            different = {key for key in asked | effective if asked.get(key) != effective.get(key)}
+            raise PolicyNotEffective(
+                "the harness runs under another policy than the one asked for",
+                where=", ".join(
+                    f"{key}: asked {asked.get(key)!r}, effective {effective.get(key)!r}"
+                    for key in sorted(different)
+                ),
+                advice="nothing was sent to the model; look for settings that override the launch options",
+            )
+        return opened
+
+    async def _read(self) -> None:
+        # Shielded: a driver that is cancelled still interrupts the turn by the harness's own means, and for that
+        # somebody must read. It ends with the process, which `aclose` ends in any case.
+        with anyio.CancelScope(shield=True):
+            try:
+                async for lines in self.process.batches():
+                    await self._take(lines)
+                self._lose(await self.process.wait_exit())
+            finally:
+                self._read_out.set()
+
+    async def _take(self, lines: list[bytes]) -> None:
+        for event in self.connection.decode(lines):
+            self._sink.event(event)
+        replies = self.connection.take_replies()
+        if replies:
+            # In a task of its own: a harness that reads nothing while it writes must not stop our reading.
+            self._tasks.start_soon(self._send_replies, replies)
+        while (room := self._sink.room()) is not None:
+            await room.wait()
+
+    async def _send_replies(self, replies: list[bytes]) -> None:
+        for reply in replies:
+            try:
+                await self.process.send(reply)
+            except CheckreinError:
+                return  # the process is gone; the reader reports that
+
+    def _lose(self, status: ExitStatus | None) -> None:
+        words = "still running, its output closed" if status is None else str(status)
+        self.lost = HarnessDied(
+            "the harness's process ended", status=words, stderr=self.process.stderr_tail()
+        )
+        self.connection.fail_calls(self.lost)
+        self._sink.gone(self.lost)
+
+    async def aclose(self) -> None:
+        """End the process and everything it started; returns when nothing of it is left."""
+        await self.process.aclose()
+        await self._read_out.wait()

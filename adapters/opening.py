@@ -1,0 +1,155 @@
+"""`open_session`: from a harness's name to a running conversation."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+
+from checkrein.adapters.approvals import approval_seconds_from_environment
+from checkrein.adapters.errors import BadRequest, Unsupported
+from checkrein.adapters.interface import HarnessAdapter, HarnessBinary, ModelEndpoint, Origin, SessionSpec
+from checkrein.adapters.interrupting import LadderTimes
+from checkrein.adapters.manifest import Capability, Support
+from checkrein.adapters.policy import Policy, parse_policy
+from checkrein.adapters.provision import locate_harness
+from checkrein.adapters.registry import find_harness
+from checkrein.adapters.session import Session
+from checkrein.adapters.transport import Tap, clean_environment
+from checkrein.adapters.turn import TurnSettings
+
+
+def installed_binary(harness: str, version: str | None = None) -> HarnessBinary:
+    """The binary of a harness that `checkrein install` put into the cache.
+
+    Args:
+        harness: its name.
+        version: an exact version; None for the pinned one.
+
+    Raises:
+        HarnessMissing: it is not installed.
+    """
+    found = locate_harness(harness if version is None else f"{harness}@{version}")
+    return HarnessBinary(path=found.binary, version=found.version, sha256=found.binary_sha256)
+
+
+@asynccontextmanager
+async def open_session(
+    harness: str | HarnessAdapter,
+    *,
+    cwd: str | os.PathLike[str],
+    policy: str | Policy = Policy.ASK,
+    resume: str | None = None,
+    fork: str | None = None,
+    binary: HarnessBinary | None = None,
+    home: Path | None = None,
+    endpoint: ModelEndpoint | None = None,
+    environment: Mapping[str, str] | None = None,
+    approval_seconds: float | None = None,
+    call_seconds: float = 20.0,
+    ladder: LadderTimes | None = None,
+    tap: Tap | None = None,
+) -> AsyncGenerator[Session]:
+    """Open a conversation with a harness; at the end of the block nothing of it is left running.
+
+    Args:
+        harness: the name of an installed adapter, or an adapter.
+        cwd: the workspace.
+        policy: who decides over calls; `ask` grants nothing by itself.
+        resume: id of the conversation to continue.
+        fork: id of the conversation to branch off from; the original stays as it is.
+        binary: what to run; None takes the pinned version from the cache.
+        home: HOME of the harness, with its configuration in it; None leaves the user's own.
+        endpoint: where its model is; None leaves the harness's own.
+        environment: the environment to clean and pass on; None takes that of this process.
+        approval_seconds: how long an approval waits for a person before it counts as denied; None reads
+            `CHECKREIN_APPROVAL_TIMEOUT_SECONDS`, 600 without it.
+        call_seconds: how long the harness may take to answer one call.
+        ladder: times of the interrupt ladder.
+        tap: sees every line to and from the harness.
+
+    Raises:
+        BadRequest: an argument can never work.
+        UnknownHarness: there is no adapter of that name.
+        HarnessMissing: its binary is not installed.
+        Unsupported: the harness cannot do what was asked; nothing has run.
+        SessionNotFound: there is no conversation of that id.
+        PolicyNotEffective: the harness runs under another policy; nothing was sent to a model.
+    """
+    adapter = find_harness(harness) if isinstance(harness, str) else harness
+    origin, session_id = _origin(adapter, resume, fork)
+    spec = SessionSpec(
+        binary=binary if binary is not None else installed_binary(adapter.manifest.name),
+        cwd=_workspace(cwd),
+        policy=_policy(adapter, policy),
+        origin=origin,
+        session_id=session_id,
+        home=home,
+        endpoint=endpoint,
+        environment=clean_environment(os.environ if environment is None else environment),
+        call_seconds=call_seconds,
+    )
+    settings = TurnSettings(
+        policy=spec.policy,
+        approval_seconds=approval_seconds_from_environment()
+        if approval_seconds is None
+        else approval_seconds,
+        ladder=ladder or LadderTimes(),
+    )
+    failure: BaseException | None = None
+    async with anyio.create_task_group() as tasks:
+        session = Session(adapter=adapter, spec=spec, settings=settings, tasks=tasks, tap=tap)
+        # What the body raises is raised again outside the task group, which would wrap it in a group.
+        try:
+            await session.open()
+            yield session
+        except Exception as error:
+            failure = error
+        finally:
+            with anyio.CancelScope(shield=True):
+                await session.close()
+            tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+def _origin(adapter: HarnessAdapter, resume: str | None, fork: str | None) -> tuple[Origin, str]:
+    match resume, fork:
+        case None, None:
+            return Origin.NEW, str(uuid.uuid4())
+        case str() as session_id, None:
+            _demand(adapter, Capability.RESUME)
+            return Origin.RESUME, session_id
+        case None, str() as session_id:
+            _demand(adapter, Capability.FORK)
+            return Origin.FORK, session_id
+        case _:
+            raise BadRequest(
+                "a session is either resumed or forked", where="resume, fork", advice="give one of them"
+            )
+
+
+def _policy(adapter: HarnessAdapter, policy: str | Policy) -> Policy:
+    parsed = parse_policy(policy)
+    if parsed is not Policy.AUTO:
+        _demand(adapter, Capability.APPROVALS)
+    return parsed
+
+
+def _demand(adapter: HarnessAdapter, capability: Capability) -> None:
+    if adapter.manifest.support(capability) is Support.NO:
+        raise Unsupported(
+            f"{adapter.manifest.title} has no {capability.value.replace('_', ' ')}",
+            where=adapter.manifest.name,
+        )
+
+
+def _workspace(cwd: str | os.PathLike[str]) -> Path:
+    path = Path(cwd)
+    if not path.is_dir():
+        raise BadRequest("the workspace is no directory", where=str(path), advice="give one that exists")
+    return path.resolve()

@@ -1,0 +1,403 @@
+"""One turn: from a prompt to an outcome. Holds the state; everything else reports to it or asks it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import anyio
+from anyio.abc import TaskGroup
+
+from checkrein.adapters.approvals import Approval, ApprovalDesk, ResolvedBy
+from checkrein.adapters.errors import (
+    CallExpired,
+    CheckreinError,
+    HarnessDied,
+    NoActiveTurn,
+    SteerReason,
+    SteerRejected,
+)
+from checkrein.adapters.events import ApprovalChanged, Event, SteerChanged, TurnEnded, TurnStarted
+from checkrein.adapters.interrupting import LadderTimes, climb_down, end_tools
+from checkrein.adapters.link import Link
+from checkrein.adapters.native import (
+    Asked,
+    BackgroundJob,
+    Notice,
+    NoticeKind,
+    QuestionVoided,
+    SteerMoved,
+    TextDelta,
+    TextDone,
+    ToolFinished,
+    ToolStarted,
+    TurnClosed,
+    TurnEvent,
+    TurnOpened,
+    TurnStatus,
+)
+from checkrein.adapters.outcome import Outcome, OutcomeStatus, StoppedBy
+from checkrein.adapters.policy import Policy
+from checkrein.adapters.steering import Steer, SteerLedger, SteerState
+from checkrein.adapters.stream import EventStream
+from checkrein.adapters.transport import ProcessInfo
+from checkrein.adapters.usage import UsageMeter
+
+
+class TurnState(StrEnum):
+    """Where a turn is."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    INTERRUPTING = "interrupting"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSettings:
+    """What a turn takes from its session.
+
+    Args:
+        policy: who decides over calls.
+        approval_seconds: how long an approval waits for a person.
+        ladder: the times of the interrupt ladder.
+    """
+
+    policy: Policy
+    approval_seconds: float
+    ladder: LadderTimes
+
+
+class Turn:
+    """A running or ended turn. Made by `Session.start`.
+
+    Attributes:
+        id: reserved before anything was sent.
+        prompt: what opened it.
+        opened_by: `prompt`, or `steer` when a steer came too late for the turn before and started this one.
+        native_id: the harness's id of the turn; "" before it runs, or when it has none.
+        continued_by: the turn that carries on after `interrupt(message)`.
+    """
+
+    def __init__(
+        self,
+        *,
+        turn_id: str,
+        prompt: str,
+        opened_by: str,
+        link: Link,
+        tasks: TaskGroup,
+        settings: TurnSettings,
+        meter: UsageMeter,
+        children: frozenset[int],
+        carry_on: Callable[[str], Awaitable[Turn]],
+    ) -> None:
+        self.id = turn_id
+        self.prompt = prompt
+        self.opened_by = opened_by
+        self.native_id = ""
+        self.continued_by: Turn | None = None
+        self.started_at = datetime.now(UTC)
+        self.ended_at: datetime | None = None
+        self.tools: dict[str, ToolStarted] = {}
+        self.results: dict[str, ToolFinished] = {}
+        self._link = link
+        self._tasks = tasks
+        self._settings = settings
+        self._meter = meter
+        self._carry_on = carry_on
+        self._state = TurnState.STARTING
+        self._outcome: Outcome | None = None
+        self._closed: TurnClosed | None = None
+        self._text = ""
+        self._jobs: set[str] = set()
+        self._children_before = children
+        self._opened = anyio.Event()
+        self._over = anyio.Event()
+        self._ended = anyio.Event()
+        self._interrupt_asked = False
+        self._events: EventStream[Event] = EventStream()
+        self._ledger = SteerLedger()
+        self._desk = ApprovalDesk(
+            policy=settings.policy,
+            send=link.connection.answer,
+            tasks=tasks,
+            seconds=settings.approval_seconds,
+            changed=lambda approval: self._events.put(ApprovalChanged(approval=approval)),
+            trouble=self._trouble,
+        )
+
+    # What a person or program does with it
+
+    @property
+    def state(self) -> TurnState:
+        """Where the turn is."""
+        return self._state
+
+    @property
+    def steers(self) -> tuple[Steer, ...]:
+        """The steers of this turn, in the order in which they were sent."""
+        return self._ledger.steers
+
+    @property
+    def asked(self) -> tuple[Approval, ...]:
+        """Every approval of this turn so far, open or resolved."""
+        return self._desk.approvals
+
+    async def steer(self, text: str) -> Steer:
+        """Add a message to this turn. Returns when the harness took it; `Steer.settled` tells the rest.
+
+        Args:
+            text: reaches the model byte for byte.
+
+        Raises:
+            SteerRejected: the turn has ended, is being interrupted, or the harness refused; the model never sees it.
+        """
+        self._refuse_steer()
+        if self._state is TurnState.STARTING:
+            await self._opened.wait()
+            self._refuse_steer()
+        steer = self._ledger.open(str(uuid.uuid4()), text)
+        try:
+            await self._link.connection.steer(steer.id, text)
+        except SteerRejected as rejection:
+            steer.reason = rejection.reason
+            self._steer_moved(steer, SteerState.REJECTED, rejection.message or rejection.what)
+            raise
+        except (CallExpired, HarnessDied) as error:
+            self._steer_moved(steer, SteerState.UNKNOWN, error.what)
+            return steer
+        if steer.state is SteerState.SENDING:
+            self._steer_moved(steer, SteerState.ACCEPTED, "acknowledged by the harness")
+        return steer
+
+    async def interrupt(self, message: str | None = None) -> Outcome:
+        """Stop the turn; returns when it has ended and is quiet. A second call gives the same outcome.
+
+        Args:
+            message: carry on with this in the same conversation; the new turn is `continued_by`.
+
+        Raises:
+            NoActiveTurn: the turn had ended before anybody asked to stop it.
+        """
+        if not self._interrupt_asked:
+            if self._state is TurnState.ENDED:
+                raise NoActiveTurn(
+                    "the turn has ended already", where=f"turn {self.id}", advice="start a new one"
+                )
+            self._interrupt_asked = True
+            self._state = TurnState.INTERRUPTING
+            self._events.lift()
+            self._desk.void_all(ResolvedBy.INTERRUPT)
+            # In a task of its own: the ladder must reach its end even if the caller stops waiting.
+            self._tasks.start_soon(self._interrupt)
+        outcome = await self.outcome()
+        if message is not None and self.continued_by is None:
+            self.continued_by = await self._carry_on(message)
+        return outcome
+
+    def approvals(self) -> AsyncIterator[Approval]:
+        """The approvals that need a person, as they come, until the turn ends."""
+        return self._desk.read()
+
+    def events(self) -> AsyncIterator[Event]:
+        """What happens in the turn, from its start to `TurnEnded`. One reader only."""
+        return self._events.read()
+
+    async def outcome(self) -> Outcome:
+        """Wait for the end of the turn."""
+        await self._ended.wait()
+        assert self._outcome is not None
+        return self._outcome
+
+    # What the session reports to it
+
+    @property
+    def opened(self) -> anyio.Event:
+        """Set when the harness runs the turn, or when it never will."""
+        return self._opened
+
+    def room(self) -> anyio.Event | None:
+        """None while reading from the harness may go on; else what it waits for (the reader of the events lags)."""
+        return self._events.room()
+
+    def steer_of(self, steer_id: str) -> Steer | None:
+        """The steer of that id, if it belongs to this turn."""
+        return self._ledger.get(steer_id)
+
+    def apply(self, event: TurnEvent) -> None:
+        """Take in what the harness reported of this turn."""
+        match event:
+            case TurnOpened():
+                self._run(event)
+            case TurnClosed():
+                self._close(event)
+            case Asked():
+                self._ask(event)
+            case QuestionVoided():
+                self._desk.voided(event.question_id)
+            case SteerMoved():
+                steer = self._ledger.moved(event.steer_id, event.progress, event.evidence)
+                if steer is not None:
+                    self._tell_steer(steer)
+            case BackgroundJob():
+                (self._jobs.add if event.alive else self._jobs.discard)(event.job_id)
+                self._events.put(event)
+            case ToolStarted():
+                self.tools[event.call.call_id] = event
+                self._events.put(event)
+            case ToolFinished():
+                self.results[event.call_id] = event
+                self._events.put(event)
+            case TextDone():
+                self._text = event.text
+                self._events.put(event)
+            case TextDelta() | Notice():
+                self._events.put(event)
+
+    def process_gone(self, error: HarnessDied) -> None:
+        """The harness's process ended while the turn was there."""
+        for steer in self._ledger.lost_with_process():
+            self._tell_steer(steer)
+        self._over.set()
+        self._opened.set()
+        if self._state not in (TurnState.INTERRUPTING, TurnState.ENDED):
+            self._finish(OutcomeStatus.FAILED, reason=str(error))
+
+    def fail(self, error: CheckreinError) -> None:
+        """The turn could not be started."""
+        self._over.set()
+        self._opened.set()
+        if self._state not in (TurnState.INTERRUPTING, TurnState.ENDED):
+            self._finish(OutcomeStatus.FAILED, reason=str(error))
+
+    # How it moves
+
+    def _run(self, event: TurnOpened) -> None:
+        self.native_id = event.native_id
+        if self._state is TurnState.STARTING:
+            self._state = TurnState.RUNNING
+        self._events.put(TurnStarted(turn_id=self.id, native_id=event.native_id))
+        self._opened.set()
+
+    def _close(self, event: TurnClosed) -> None:
+        self._closed = event
+        self._opened.set()
+        self._over.set()
+        match self._state:
+            case TurnState.INTERRUPTING | TurnState.ENDED:
+                return  # the ladder draws the conclusion
+            case _:
+                self._finish(
+                    OutcomeStatus(event.status.value),
+                    reason=event.reason,
+                    native_status=event.native_status,
+                    stopped_by=StoppedBy.HARNESS if event.status is TurnStatus.INTERRUPTED else None,
+                )
+
+    def _ask(self, event: Asked) -> None:
+        if self._state in (TurnState.INTERRUPTING, TurnState.ENDED):
+            text = f"a question came after the interrupt and is not answered: {event.question.call.name}"
+            self._events.put(Notice(kind=NoticeKind.REFUSED_QUESTION, text=text))
+            return
+        self._desk.asked(event.question)
+
+    async def _interrupt(self) -> None:
+        # Shielded: once begun, the ladder goes to its end, whoever stops waiting.
+        with anyio.CancelScope(shield=True):
+            await self._climb_down()
+
+    async def _climb_down(self) -> None:
+        stopped_by = await climb_down(
+            self._link,
+            opened=self._opened,
+            over=self._over,
+            times=self._settings.ladder,
+            trouble=self._trouble,
+        )
+        survivors: tuple[ProcessInfo, ...] = ()
+        if self._link.lost is None:
+            survivors = await end_tools(
+                self._link,
+                before=self._children_before,
+                keep_jobs=bool(self._jobs),
+                seconds=self._settings.ladder.tools,
+            )
+        closed = self._closed
+        if (
+            closed is not None
+            and closed.status is not TurnStatus.INTERRUPTED
+            and stopped_by is StoppedBy.HARNESS
+        ):
+            # It had ended by itself before the interrupt took effect: what really happened is the outcome.
+            self._finish(
+                OutcomeStatus(closed.status.value),
+                reason=f"{closed.reason} (before the interrupt took effect)",
+                native_status=closed.native_status,
+            )
+            return
+        for steer in self._ledger.dropped_by_interrupt():
+            self._tell_steer(steer)
+        self._finish(
+            OutcomeStatus.INTERRUPTED,
+            reason=_INTERRUPT_REASONS[stopped_by],
+            native_status=closed.native_status if closed else "",
+            stopped_by=stopped_by,
+            survivors=survivors,
+        )
+
+    def _finish(
+        self,
+        status: OutcomeStatus,
+        *,
+        reason: str,
+        native_status: str = "",
+        stopped_by: StoppedBy | None = None,
+        survivors: tuple[ProcessInfo, ...] = (),
+    ) -> None:
+        self._state = TurnState.ENDED
+        self.ended_at = datetime.now(UTC)
+        self._desk.close()
+        self._outcome = Outcome(
+            status=status,
+            reason=reason,
+            stopped_by=stopped_by,
+            native_status=native_status,
+            text=self._text,
+            usage=self._meter.of_turn(),
+            survivors=survivors,
+        )
+        self._events.put(TurnEnded(outcome=self._outcome))
+        self._events.close()
+        self._ended.set()
+
+    def _refuse_steer(self) -> None:
+        match self._state:
+            case TurnState.ENDED:
+                raise SteerRejected(SteerReason.TURN_ENDED)
+            case TurnState.INTERRUPTING:
+                raise SteerRejected(SteerReason.INTERRUPTING)
+            case TurnState.STARTING | TurnState.RUNNING:
+                return
+
+    def _steer_moved(self, steer: Steer, state: SteerState, evidence: str) -> None:
+        if steer.move(state, evidence):
+            self._tell_steer(steer)
+
+    def _tell_steer(self, steer: Steer) -> None:
+        self._events.put(SteerChanged(steer=steer, state=steer.state))
+
+    def _trouble(self, error: CheckreinError) -> None:
+        self._events.put(Notice(kind=NoticeKind.WARNING, text=str(error)))
+
+
+_INTERRUPT_REASONS = {
+    StoppedBy.HARNESS: "interrupted by the driver; the harness stopped the turn",
+    StoppedBy.EXIT: "interrupted by the driver; the harness's process ended",
+    StoppedBy.STDIN: "interrupted by the driver; the harness did not answer and ended when its input closed",
+    StoppedBy.TERM: "interrupted by the driver; the harness did not answer and was ended by SIGTERM",
+    StoppedBy.KILL: "interrupted by the driver; the harness did not answer and was killed",
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from enum import StrEnum
 
 import anyio
@@ -14,7 +14,7 @@ from checkrein.adapters.interface import Decision, DecisionKind
 from checkrein.adapters.native import Question, ToolCall
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.shown import shown
-from checkrein.adapters.stream import EventStream
+from checkrein.adapters.stream import EventReader, EventStream
 
 #: How long an approval waits for a person before it counts as denied, in seconds.
 APPROVAL_SECONDS = 600.0
@@ -158,11 +158,9 @@ class ApprovalDesk:
         """Those that wait for an answer."""
         return tuple(approval for approval in self.approvals if approval.resolved_by is None)
 
-    async def read(self) -> AsyncIterator[Approval]:
+    def read(self) -> EventReader[Approval]:
         """The approvals that need a person, as they come, until the turn ends."""
-        async for approval in self._stream.read():
-            if approval.resolved_by is None:
-                yield approval
+        return self._stream.read()
 
     def asked(self, question: Question) -> None:
         """The harness asks."""

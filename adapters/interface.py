@@ -206,8 +206,9 @@ class Connection(ABC):
         """Whether the process remembers a grant that must not outlive the turn (it is renewed before the next)."""
 
     def is_own_process(self, process: ProcessInfo) -> bool:
-        """Whether a child belongs to the harness itself (its own servers), rather than to a tool of the turn."""
-        return bool(process.cmdline) and Path(process.cmdline[0]).is_relative_to(self.spec.binary.path.parent)
+        """Whether a process that appeared during a turn belongs to the harness itself (a server or helper of its
+        own), rather than to a tool of the turn. Such a process outlives an interrupt."""
+        return False
 
 
 class HarnessAdapter(ABC):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
-from collections.abc import AsyncIterator
 from typing import Generic, TypeVar
 
 import anyio
@@ -19,7 +19,7 @@ BUFFERED_EVENTS = 4096
 class EventStream(Generic[T]):
     """Events in order, kept from the first on until somebody reads them.
 
-    While a consumer is reading, `room` tells the producer to wait when `bound` events are unread. Without a consumer
+    While a reader exists, `room` tells the producer to wait when `bound` events are unread. Without a reader
     nothing waits (a turn must not stall because nobody looks): the oldest beyond the bound are dropped and counted.
     `lift` ends the waiting for good, for a turn that is being interrupted.
 
@@ -31,7 +31,7 @@ class EventStream(Generic[T]):
         self.dropped = 0
         self._bound = bound
         self._events: deque[T] = deque()
-        self._taken = False
+        self._reader: weakref.ref[EventReader[T]] | None = None
         self._closed = False
         self._lifted = False
         self._arrived = anyio.Event()
@@ -40,13 +40,13 @@ class EventStream(Generic[T]):
     def put(self, event: T) -> None:
         """Add an event; never waits."""
         self._events.append(event)
-        if not self._taken and len(self._events) > self._bound:
+        if not self._is_read and len(self._events) > self._bound:
             self._events.popleft()
             self.dropped += 1
         self._arrived.set()
 
     def close(self) -> None:
-        """No event follows; the consumer ends after those that are there."""
+        """No event follows; the reader ends after those that are there."""
         self._closed = True
         self.lift()
         self._arrived.set()
@@ -58,33 +58,56 @@ class EventStream(Generic[T]):
 
     def room(self) -> anyio.Event | None:
         """None while the producer may go on; else what it waits for before it asks again."""
-        if not self._taken or self._lifted or len(self._events) < self._bound:
+        if not self._is_read or self._lifted or len(self._events) < self._bound:
             return None
         self._drained = anyio.Event()
         return self._drained
 
-    async def read(self) -> AsyncIterator[T]:
-        """The events, from the first that is still there to the last.
+    def read(self) -> EventReader[T]:
+        """Read the events, from the first that is still there to the last. A reader that is dropped (the loop
+        over it was left) makes room for another, which goes on where it stopped.
 
         Raises:
-            EventsTaken: somebody reads this stream already.
+            EventsTaken: another reader is at work.
         """
-        if self._taken:
-            raise EventsTaken(
-                "the events of this turn are read already", advice="fan out from the one reader"
-            )
-        self._taken = True
-        try:
-            while True:
-                while self._events:
-                    event = self._events.popleft()
-                    if len(self._events) < self._bound:
-                        self._drained.set()
-                    yield event
-                if self._closed:
-                    return
-                self._arrived = anyio.Event()
-                await self._arrived.wait()
-        finally:
-            self._taken = False
-            self.lift()
+        if self._is_read:
+            raise EventsTaken("the events are read already", advice="fan out from the one reader")
+        reader = EventReader(self)
+        self._reader = weakref.ref(reader, self._reader_dropped)
+        return reader
+
+    async def take(self) -> T:
+        """The next event; `EventReader` calls this.
+
+        Raises:
+            StopAsyncIteration: the stream is closed and everything was read.
+        """
+        while not self._events:
+            if self._closed:
+                raise StopAsyncIteration
+            self._arrived = anyio.Event()
+            await self._arrived.wait()
+        event = self._events.popleft()
+        if len(self._events) < self._bound:
+            self._drained.set()
+        return event
+
+    @property
+    def _is_read(self) -> bool:
+        return self._reader is not None and self._reader() is not None
+
+    def _reader_dropped(self, _: weakref.ref[EventReader[T]]) -> None:
+        self._drained.set()
+
+
+class EventReader(Generic[T]):
+    """An asynchronous iterator over a stream. Made by `EventStream.read`."""
+
+    def __init__(self, stream: EventStream[T]) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> EventReader[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        return await self._stream.take()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -42,7 +42,7 @@ from checkrein.adapters.native import (
 from checkrein.adapters.outcome import Outcome, OutcomeStatus, StoppedBy
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.steering import Steer, SteerLedger, SteerState
-from checkrein.adapters.stream import EventStream
+from checkrein.adapters.stream import EventReader, EventStream
 from checkrein.adapters.transport import ProcessInfo
 from checkrein.adapters.usage import UsageMeter
 
@@ -199,12 +199,16 @@ class Turn:
             self.continued_by = await self._carry_on(message)
         return outcome
 
-    def approvals(self) -> AsyncIterator[Approval]:
+    def approvals(self) -> EventReader[Approval]:
         """The approvals that need a person, as they come, until the turn ends."""
         return self._desk.read()
 
-    def events(self) -> AsyncIterator[Event]:
-        """What happens in the turn, from its start to `TurnEnded`. One reader only."""
+    def events(self) -> EventReader[Event]:
+        """What happens in the turn, from its start to `TurnEnded`. One reader at a time.
+
+        Raises:
+            EventsTaken: somebody reads them already.
+        """
         return self._events.read()
 
     async def outcome(self) -> Outcome:

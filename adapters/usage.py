@@ -22,7 +22,7 @@ class UsageMeter:
 
     def __init__(self) -> None:
         self._base = NOTHING
-        self._total = NOTHING
+        self._total = UNKNOWN
         self._turn = UNKNOWN
 
     def process_started(self, *, continued: bool) -> None:
@@ -32,11 +32,12 @@ class UsageMeter:
             continued: it takes up an existing conversation, so that its totals may or may not include the past:
                 unknown until it reports a baseline.
         """
-        self._base = self._total = UNKNOWN if continued else NOTHING
+        self._base = UNKNOWN if continued else NOTHING
+        self._total = UNKNOWN
 
     def turn_started(self) -> None:
         """What is counted from here on belongs to a new turn."""
-        self._base = self._total
+        self._base = _merged(self._base, self._total)
         self._turn = UNKNOWN
 
     def report(self, event: UsageReported) -> None:

@@ -1,0 +1,167 @@
+"""A harness that does what the test tells it: a real process (`cat`) behind an adapter of a few lines.
+
+Every event that the test emits travels through the process and comes back as its output, so that order, reading
+and the loss of the process are real; only the words are not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import anyio
+
+from checkrein.adapters.errors import CallRefused, SteerReason, SteerRejected
+from checkrein.adapters.interface import (
+    Connection,
+    Decision,
+    HarnessAdapter,
+    HarnessBinary,
+    Launch,
+    Opened,
+    Origin,
+    SessionSpec,
+)
+from checkrein.adapters.manifest import Capability, Manifest, Support
+from checkrein.adapters.native import (
+    NativeEvent,
+    Question,
+    ToolCall,
+    ToolKind,
+    TurnClosed,
+    TurnOpened,
+    TurnStatus,
+)
+from checkrein.adapters.transport import HarnessProcess
+
+ECHO = (
+    "import sys\n"
+    "for line in iter(sys.stdin.buffer.readline, b''):\n"
+    "    sys.stdout.buffer.write(line); sys.stdout.buffer.flush()\n"
+)
+
+#: The same, but deaf to the end of its input and to SIGTERM, and mute: only SIGKILL ends it.
+FROZEN = (
+    "import signal, sys, threading\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    "for line in iter(sys.stdin.buffer.readline, b''):\n"
+    "    sys.stdout.buffer.write(line); sys.stdout.buffer.flush()\n"
+    "threading.Event().wait()\n"
+)
+
+
+class EchoConnection(Connection):
+    """Speaks with the process; what it was told is kept for the test."""
+
+    def __init__(self, harness: EchoHarness, spec: SessionSpec, process: HarnessProcess) -> None:
+        super().__init__(spec, process)
+        self.harness = harness
+        self.sent: list[tuple[str, ...]] = []
+        self.grants = False
+        self.interrupted = anyio.Event()
+        self._events: list[NativeEvent] = []
+
+    async def emit(self, *events: NativeEvent) -> None:
+        """Let the process report these events."""
+        for event in events:
+            self._events.append(event)
+            await self.process.send(str(len(self._events) - 1).encode())
+
+    def decode(self, lines: list[bytes]) -> Iterable[NativeEvent]:
+        return [self._events[int(line)] for line in lines]
+
+    def take_replies(self) -> list[bytes]:
+        return []
+
+    def fail_calls(self, error: Exception) -> None:
+        self.sent.append(("calls failed", type(error).__name__))
+
+    async def open(self) -> Opened:
+        self.harness.connections.append(self)
+        return Opened(
+            session_id=f"fork-of-{self.spec.session_id}"
+            if self.spec.origin is Origin.FORK
+            else self.spec.session_id,
+            version="1.0",
+            policy_asked={"policy": self.spec.policy.value},
+            policy_effective={"policy": self.harness.policy_says or self.spec.policy.value},
+        )
+
+    async def start_turn(self, turn_id: str, prompt: str) -> None:
+        self.sent.append(("start", prompt))
+        if self.harness.refuses_prompts:
+            raise CallRefused("the harness refused the prompt", message="no")
+        await self.emit(TurnOpened(native_id=f"native-{turn_id}", prompt_id=turn_id))
+
+    async def steer(self, steer_id: str, text: str) -> None:
+        self.sent.append(("steer", text))
+        if self.harness.refuses_steers:
+            raise SteerRejected(SteerReason.NOT_STEERABLE, by="harness", message="cannot steer")
+
+    async def interrupt(self) -> None:
+        self.sent.append(("interrupt",))
+        self.interrupted.set()
+        if self.harness.obeys_interrupts:
+            await self.emit(closed(TurnStatus.INTERRUPTED))
+
+    async def settle(self) -> None:
+        self.sent.append(("settle",))
+
+    async def answer(self, question: Question, decision: Decision) -> None:
+        self.sent.append(("answer", question.question_id, decision.kind.value, decision.message))
+
+    @property
+    def holds_grants(self) -> bool:
+        return self.grants
+
+
+class EchoHarness(HarnessAdapter):
+    """The adapter, with the ways to behave as attributes."""
+
+    def __init__(self) -> None:
+        self.connections: list[EchoConnection] = []
+        self.program = ECHO
+        self.policy_says: str | None = None
+        self.refuses_prompts = False
+        self.refuses_steers = False
+        self.obeys_interrupts = True
+
+    @property
+    def manifest(self) -> Manifest:
+        yes = dict.fromkeys(Capability, Support.YES)
+        return Manifest(name="echo", title="Echo", vendor="tests", dialects=(), capabilities=yes)
+
+    def launch(self, spec: SessionSpec) -> Launch:
+        argv = (str(spec.binary.path), "-I", "-S", "-c", self.program)
+        return Launch(argv=argv, environment=spec.environment, cwd=spec.cwd)
+
+    def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
+        return EchoConnection(self, spec, process)
+
+    @property
+    def newest(self) -> EchoConnection:
+        """The connection of the newest process."""
+        return self.connections[-1]
+
+    @property
+    def binary(self) -> HarnessBinary:
+        """This Python, which runs the program."""
+        path = Path(sys.executable)
+        return HarnessBinary(path=path, version="1.0", sha256=hashlib.sha256(b"echo").hexdigest())
+
+
+def closed(status: TurnStatus = TurnStatus.COMPLETED, reason: str = "done") -> TurnClosed:
+    """The end of a turn."""
+    return TurnClosed(native_id="", status=status, reason=reason, native_status=status.value)
+
+
+def command(text: str, call_id: str = "call-1") -> ToolCall:
+    """A shell call."""
+    return ToolCall(call_id=call_id, name="shell", kind=ToolKind.COMMAND, command=text)
+
+
+def question(text: str, question_id: str = "q-1") -> Question:
+    """The question whether a shell call may run."""
+    return Question(question_id=question_id, call=command(text, call_id=f"call-of-{question_id}"))

@@ -1,6 +1,6 @@
 """Local model APIs that answer from a script, hold at gates, inject faults, and record what the model saw."""
 
-from checkrein.scripted_models.dialects import DIALECTS, default_classifier
+from checkrein.scripted_models.dialects import DIALECTS, default_classifier, default_history_rules
 from checkrein.scripted_models.errors import (
     DeadlineExceeded,
     HeldToolEnded,
@@ -76,6 +76,7 @@ __all__ = [
     "ViolationKind",
     "cut",
     "default_classifier",
+    "default_history_rules",
     "edit_file",
     "fail",
     "hold",

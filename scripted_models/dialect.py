@@ -8,7 +8,7 @@ from checkrein.scripted_models.json_reading import JsonObject
 from checkrein.scripted_models.lanes import Lane
 from checkrein.scripted_models.profile import NativeCall, ParsedRequest
 from checkrein.scripted_models.reply import Usage
-from checkrein.scripted_models.views import View
+from checkrein.scripted_models.views import HistoryItem, View
 
 #: One event of a stream, or one JSON answer.
 Event = dict[str, object]
@@ -89,6 +89,11 @@ class Dialect(Protocol):
     def models(self) -> Event: ...
     def classify(self, request: ParsedRequest) -> Lane: ...
     def conversation(self, request: ParsedRequest) -> str: ...
+
+    def settled(self, history: tuple[HistoryItem, ...]) -> tuple[HistoryItem, ...]:
+        """Return the history without what a harness of this dialect was seen to re-render; the default history rules."""
+        ...
+
     def side_text(self, text: str, body: JsonObject) -> str:
         """Return the side answer's text in the format that the request asks for."""
         ...

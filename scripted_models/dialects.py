@@ -7,7 +7,7 @@ from checkrein.scripted_models.dialect import Dialect
 from checkrein.scripted_models.errors import ScriptError
 from checkrein.scripted_models.lanes import Lane
 from checkrein.scripted_models.openai_responses import OpenAIResponses
-from checkrein.scripted_models.profile import ParsedRequest
+from checkrein.scripted_models.profile import HistoryRules, ParsedRequest
 
 DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in (AnthropicMessages(), OpenAIResponses())}
 
@@ -26,3 +26,8 @@ def default_classifier(dialect: str) -> Callable[[ParsedRequest], Lane]:
     text is an agent; else main. `openai-responses`: no tools and a JSON schema is a side request; else main.
     """
     return dialect_named(dialect).classify
+
+
+def default_history_rules(dialect: str) -> HistoryRules:
+    """Return the history rules that a profile without its own uses; their facts stand at each dialect's `settled`."""
+    return dialect_named(dialect).settled

@@ -9,6 +9,10 @@ from checkrein.scripted_models.stage import Stage
 class Gate:
     """A named place in a script. `reached` once an answer stands at it, passed once it is opened.
 
+    Reached means that everything before the gate has been handed to the connection, not that the harness has
+    read it: Claude Code 2.1.332, interrupted at that very moment, drops text that it had not read yet. A scenario
+    about text that was seen waits for the harness's own sign of it as well.
+
     With `never_opened` the script says that the answer is to be held for ever (an interrupt will end it).
     """
 

@@ -34,7 +34,7 @@ def unpaired(view: View) -> list[Problem]:
 class Histories:
     """Remembers the last main request of each conversation, and finds what a later one has changed in it."""
 
-    def __init__(self, rules: HistoryRules | None) -> None:
+    def __init__(self, rules: HistoryRules) -> None:
         self._rules = rules
         self._last: dict[str, tuple[HistoryItem, ...]] = {}
 
@@ -42,9 +42,13 @@ class Histories:
         """The conversation's history has been summarised: the next request may begin anew."""
         self._last.pop(conversation, None)
 
+    def forget_all(self) -> None:
+        """Every conversation may begin anew."""
+        self._last.clear()
+
     def changed(self, conversation: str, view: View) -> list[Problem]:
         """Return what `view` has changed in the history that the last request of this conversation showed."""
-        history = self._rules(view.history) if self._rules is not None else view.history
+        history = self._rules(view.history)
         before = self._last.get(conversation, ())
         self._last[conversation] = history
         for place, item in enumerate(before):

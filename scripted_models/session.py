@@ -56,7 +56,7 @@ class ModelSession:
         self._agents: dict[str, int] = {}
         self._requests: list[ModelRequest] = []
         self._violations: list[Violation] = []
-        self._histories = Histories(profile.history_rules)
+        self._histories = Histories(profile.history_rules or self.dialect.settled)
         self._last_activity = time.monotonic()
         self._settle: Callable[[], None] = lambda: None
         self._on_close: Callable[[], None] = lambda: None
@@ -126,6 +126,11 @@ class ModelSession:
             if budget < left:
                 await self.stage.wait(lambda: None, f"{seconds:g} s without any request", budget)
             await self.stage.watch.until(partial(self._active_since, quiet_since), left)
+
+    def expect_rewind(self) -> None:
+        """The driver has rewound a conversation on purpose: let each next request begin its history anew."""
+        with self.stage.watch:
+            self._histories.forget_all()
 
     def verify(self) -> None:
         """Raise ScriptViolation, with the merged timeline, if the run departed from the script in any way."""

@@ -1,5 +1,7 @@
 """Routes, request views and errors of the Anthropic Messages API."""
 
+from dataclasses import replace
+
 from checkrein.scripted_models.anthropic_messages.errors import error
 from checkrein.scripted_models.anthropic_messages.events import MessagesRenderer
 from checkrein.scripted_models.anthropic_messages.grammar import MessagesGrammar
@@ -77,6 +79,17 @@ class AnthropicMessages:
     def conversation(self, request: ParsedRequest) -> str:
         """Return Claude Code's session id, which it sends as a header."""
         return request.headers.get("x-claude-code-session-id", "")
+
+    def settled(self, history: tuple[HistoryItem, ...]) -> tuple[HistoryItem, ...]:
+        """Ignore line ends after a user's text.
+
+        Claude Code 2.1.332 joins neighbouring user messages and then ends the earlier text with a line feed: a
+        prompt that was interrupted before any answer is "go" in its own request and "go\\n" in the next one.
+        """
+        return tuple(
+            replace(item, text=item.text.rstrip("\n")) if item.kind is ItemKind.USER else item
+            for item in history
+        )
 
     def side_text(self, text: str, body: JsonObject) -> str:
         """Return the side answer as it is; as a JSON object if the request asks for a schema."""

@@ -72,6 +72,10 @@ class OpenAIResponses:
         """Return Codex's thread id, which it sends as the prompt cache's key and as a header."""
         return as_text(request.body.get("prompt_cache_key")) or request.headers.get("thread-id", "")
 
+    def settled(self, history: tuple[HistoryItem, ...]) -> tuple[HistoryItem, ...]:
+        """Compare everything: Codex 0.162.1 and 0.171.0 were not seen to re-render any part of the history."""
+        return history
+
     def side_text(self, text: str, body: JsonObject) -> str:
         """Return the side answer as it is; as a JSON object if the request asks for a schema."""
         wanted = as_object(as_object(body.get("text")).get("format"))

@@ -25,7 +25,8 @@ the harness's group, waits for `TERM_GRACE_SECONDS`, sends SIGKILL to all that i
 exits. If it is killed by SIGKILL itself, the harness dies by its parent-death signal (Linux).
 """
 
-# ruff: noqa: PTH - loading pathlib would delay the start of every harness by some 10 ms
+# Loading pathlib would delay the start of every harness by some 10 ms.
+# ruff: noqa: PTH119, PTH123, PTH208
 
 from __future__ import annotations
 
@@ -125,18 +126,19 @@ def process_table() -> list[Seen]:
 
 
 def process_table_by_ps() -> list[Seen]:
-    """The process table of a system without /proc; start times are whole seconds there."""
+    """The process table of a system without /proc."""
     import subprocess
 
-    columns = "pid=,ppid=,pgid=,stat=,lstart=,comm="
-    listing = subprocess.run(
-        ["ps", "-A", "-o", columns],
-        env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        check=False,
-    )
+    command = ["ps", "-A", "-o", "pid=,ppid=,pgid=,stat=,lstart=,comm="]
+    environment = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
+    listing = subprocess.run(command, env=environment, capture_output=True, check=False)
+    return parse_ps(listing.stdout.decode("utf-8", "replace"))
+
+
+def parse_ps(listing: str) -> list[Seen]:
+    """Read what ps prints; it does not tell sessions (the group stands in), and start times are whole seconds."""
     table: list[Seen] = []
-    for line in listing.stdout.decode("utf-8", "replace").splitlines():
+    for line in listing.splitlines():
         fields = line.split(None, 9)
         if len(fields) == 10:
             started = time.mktime(time.strptime(" ".join(fields[4:9]), "%a %b %d %H:%M:%S %Y"))

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import select
+import sys
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -64,22 +69,19 @@ def _marked(marker: str) -> Iterable[psutil.Process]:
 def _describe(process: psutil.Process) -> ProcessInfo | None:
     try:
         with process.oneshot():
-            session = getattr(process, "_session_id", None)
             return ProcessInfo(
                 pid=process.pid,
                 parent_pid=process.ppid(),
                 name=process.name(),
                 cmdline=tuple(process.cmdline()),
                 create_time=process.create_time(),
-                session_id=session if isinstance(session, int) else _session_of(process.pid),
+                session_id=_session_of(process.pid),
             )
     except (psutil.Error, OSError):
         return None
 
 
 def _session_of(pid: int) -> int:
-    import os
-
     try:
         return os.getsid(pid)
     except OSError:
@@ -92,6 +94,32 @@ def processes_of(marker: str) -> list[ProcessInfo]:
     It scans the process table: some milliseconds, blocking. A process that replaced its environment is not found.
     """
     return [seen for process in _marked(marker) if (seen := _describe(process)) is not None]
+
+
+def wait_until_ended(pids: Iterable[int], *, timeout_seconds: float) -> None:
+    """Wait, blocking, until these processes have ended or the time is up. One that nobody reaps has ended too."""
+    if sys.platform == "linux":
+        handles: list[int] = []
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                handles.append(os.pidfd_open(pid))
+        waiting = select.poll()
+        for handle in handles:
+            waiting.register(handle, select.POLLIN)
+        deadline = time.monotonic() + timeout_seconds
+        left = len(handles)
+        while left and (remaining := deadline - time.monotonic()) > 0:
+            for handle, _ in waiting.poll(remaining * 1000):
+                waiting.unregister(handle)
+                left -= 1
+        for handle in handles:
+            os.close(handle)
+        return
+    processes: list[psutil.Process] = []
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            processes.append(psutil.Process(pid))
+    psutil.wait_procs(processes, timeout=timeout_seconds)
 
 
 def kill_marked(marker: str, *, keep: frozenset[int], timeout_seconds: float) -> list[ProcessInfo]:
@@ -110,5 +138,5 @@ def kill_marked(marker: str, *, keep: frozenset[int], timeout_seconds: float) ->
             process.kill()
         except psutil.Error:
             continue
-    psutil.wait_procs(found, timeout=timeout_seconds)
+    wait_until_ended([process.pid for process in found], timeout_seconds=timeout_seconds)
     return described

@@ -88,6 +88,7 @@ def install_harness(
     *,
     cache: HarnessCache | None = None,
     source: NpmSource | None = None,
+    node: Node | None = None,
     on_progress: Callable[[Progress], None] = _no_listener,
     deadline_seconds: float | None = None,
 ) -> InstalledHarness:
@@ -99,6 +100,7 @@ def install_harness(
         request: `HARNESS`, `HARNESS@VERSION` or `HARNESS@TAG`; without a version, the pinned one.
         cache: where to; None for the user's own (`CHECKREIN_CACHE`).
         source: where npm has it; None looks the adapter's install table up by name.
+        node: what to run npm with; None for the one of this Python environment.
         on_progress: called at each phase, and about four times a second while npm runs.
         deadline_seconds: for the whole installation; None for `CHECKREIN_INSTALL_SECONDS`, else 900.
 
@@ -121,12 +123,12 @@ def install_harness(
     version = wanted_version
     if exact.is_tag:
         tell(Phase.RESOLVING, version)
-        version = _resolve_tag(source, version, cache)
+        version = _resolve_tag(node or find_node(), source, version, cache)
     if there := _whole_entry(cache, source.harness, version):
         tell(Phase.ALREADY, version)
         return there
     package = source.package_for(version, platform_name())
-    node = find_node()
+    node = node or find_node()
     with cache.lock(
         source.harness,
         version,
@@ -191,8 +193,7 @@ def _whole_entry(cache: HarnessCache, harness: str, version: str) -> InstalledHa
         return None
 
 
-def _resolve_tag(source: NpmSource, tag: str, cache: HarnessCache) -> str:
-    node = find_node()
+def _resolve_tag(node: Node, source: NpmSource, tag: str, cache: HarnessCache) -> str:
     # A name that no version can have, so that it cannot meet an installation under way.
     with cache.partial(source.harness, f"tag,{tag},{os.getpid()}") as work:
         try:

@@ -7,9 +7,12 @@ and ECONNREFUSED without a network, ENOSPC on a full disk, EBADPLATFORM for anot
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -46,6 +49,10 @@ _FULL_CODES = frozenset({"ENOSPC", "EDQUOT"})
 
 #: Seconds between two looks at a running npm: it reports nothing by itself when no terminal listens.
 _WATCH_SECONDS = 0.25
+
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
 
 
 class _NpmError(msgspec.Struct, frozen=True):
@@ -253,6 +260,7 @@ def _run_npm(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=_die_with_parent if sys.platform == "linux" else None,
     ) as process:
         try:
             while True:
@@ -269,6 +277,12 @@ def _run_npm(
     if process.returncode == 0:
         return output
     raise _fault(output, errors.decode("utf-8", "replace"), process.returncode, own_folder)
+
+
+def _die_with_parent() -> None:
+    # Between fork and exec: one call into a library that is loaded already. The signal comes when the thread that
+    # forked ends; that thread waits for npm all the while.
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _fault(output: bytes, errors: str, status: int, folder: Path) -> ProvisionError | NpmRefused:

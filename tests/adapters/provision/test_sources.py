@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -98,7 +99,7 @@ class TestAnOutsideAdapter:
         folder = tmp_path / f"outside_{tmp_path.name}"
         folder.mkdir()
         (folder / "__init__.py").write_text("")
-        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
         return folder
 
     def load(self, package: Path, text: str) -> NpmSource:
@@ -116,7 +117,7 @@ class TestAnOutsideAdapter:
         ("text", "named"),
         [
             ("package = 3", "package"),
-            ("versions_of = ", "line 1"),
+            ("versions_of = \n", "line 1"),
             ('colour = "red"', "colour"),
             ("", "versions_of"),
         ],

@@ -35,6 +35,21 @@ class HarnessBinary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessIdentity:
+    """Which harness a session runs, known before the first prompt.
+
+    Args:
+        name: of the adapter.
+        version: as the running process says.
+        sha256: hex digest of the binary.
+    """
+
+    name: str
+    version: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEndpoint:
     """Where the harness finds its model, when not where it would by itself.
 

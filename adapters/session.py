@@ -21,10 +21,11 @@ from checkrein.adapters.errors import (
     SteerRejected,
     TurnActive,
 )
-from checkrein.adapters.interface import HarnessAdapter, Opened, Origin, SessionSpec
+from checkrein.adapters.interface import HarnessAdapter, HarnessIdentity, Opened, Origin, SessionSpec
 from checkrein.adapters.link import Link, LinkSink
 from checkrein.adapters.native import NativeEvent, SteerMoved, TurnClosed, TurnOpened, UsageReported
 from checkrein.adapters.outcome import Outcome
+from checkrein.adapters.record import TurnRecord, record_of
 from checkrein.adapters.steering import Steer, SteerState
 from checkrein.adapters.transport import Tap
 from checkrein.adapters.turn import Turn, TurnSettings, TurnState
@@ -32,21 +33,6 @@ from checkrein.adapters.usage import UsageMeter
 
 #: How long the harness may take from the acknowledged prompt to running the turn, in seconds.
 TURN_OPENING_SECONDS = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HarnessIdentity:
-    """Which harness a session runs, known before the first prompt.
-
-    Args:
-        name: of the adapter.
-        version: as the running process says.
-        sha256: hex digest of the binary.
-    """
-
-    name: str
-    version: str
-    sha256: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -293,10 +279,20 @@ class Session:
             meter=self._meter,
             children=self._children,
             carry_on=self.start,
+            recorder=self._record,
         )
         self._active = turn
         self.turns += (turn,)
         return turn
+
+    def _record(self, turn: Turn) -> TurnRecord:
+        return record_of(
+            turn,
+            harness=self.harness,
+            session_id=self.id,
+            workspace=self._spec.cwd,
+            policy=self._spec.policy.value,
+        )
 
     # Events of the link
 

@@ -41,6 +41,7 @@ from checkrein.adapters.native import (
 )
 from checkrein.adapters.outcome import Outcome, OutcomeStatus, StoppedBy
 from checkrein.adapters.policy import Policy
+from checkrein.adapters.record import TurnRecord
 from checkrein.adapters.steering import Steer, SteerLedger, SteerState
 from checkrein.adapters.stream import EventReader, EventStream
 from checkrein.adapters.transport import ProcessInfo
@@ -94,6 +95,7 @@ class Turn:
         meter: UsageMeter,
         children: frozenset[int],
         carry_on: Callable[[str], Awaitable[Turn]],
+        recorder: Callable[[Turn], TurnRecord],
     ) -> None:
         self.id = turn_id
         self.prompt = prompt
@@ -109,6 +111,7 @@ class Turn:
         self._settings = settings
         self._meter = meter
         self._carry_on = carry_on
+        self._recorder = recorder
         self._state = TurnState.STARTING
         self._outcome: Outcome | None = None
         self._closed: TurnClosed | None = None
@@ -210,6 +213,15 @@ class Turn:
             EventsTaken: somebody reads them already.
         """
         return self._events.read()
+
+    @property
+    def ended(self) -> Outcome | None:
+        """The outcome, once the turn has ended."""
+        return self._outcome
+
+    async def record(self) -> TurnRecord:
+        """What survives of the turn, as it stands now."""
+        return self._recorder(self)
 
     async def outcome(self) -> Outcome:
         """Wait for the end of the turn."""

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from checkrein.adapters.errors import CheckreinError
 from checkrein.conformance.commands.doctor import doctor
+from checkrein.conformance.commands.drive import drive_command
 from checkrein.conformance.commands.install import install
 from checkrein.conformance.rendering import render_error
 
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 app.command()(install)
 app.command()(doctor)
+app.command("drive")(drive_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -98,6 +98,7 @@ async def test_always_answers_the_same_call_again_but_no_other(
         )
         other = await first_approval(turn)
         assert other.id == "q-3"
+        await turn.asked[1].resolved.wait()
         assert turn.asked[1].resolved_by is ResolvedBy.POLICY
 
 

@@ -98,9 +98,9 @@ def _enter() -> None:
         if fault := _unshare(_CLONE_NEWNET | _CLONE_NEWUSER):
             raise NamespaceRefused(f"unshare: {fault}")
         try:
-            Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
-            Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
-            Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
+            Path("/proc/self/setgroups").write_bytes(b"deny")
+            Path("/proc/self/uid_map").write_bytes(b"%d %d 1" % (user, user))
+            Path("/proc/self/gid_map").write_bytes(b"%d %d 1" % (group, group))
         except OSError as fault:
             raise NamespaceRefused(f"user map: {fault.strerror}") from fault
     try:

@@ -117,6 +117,7 @@ async def test_a_turn_that_the_harness_opens_by_itself_is_interrupted_and_report
 ) -> None:
     async with opened() as session:
         await harness.newest.emit(TurnOpened(native_id="n", prompt_id=None, cause="scheduled"))
+        await harness.newest.interrupted.wait()
         turn = await session.start("mine")
         await harness.newest.emit(closed())
         assert (await turn.outcome()).status is OutcomeStatus.COMPLETED

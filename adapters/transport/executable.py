@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from checkrein.adapters.transport.errors import (
@@ -50,6 +50,14 @@ def find_executable(name: str, *, cwd: str, environment: Mapping[str, str]) -> s
             advice="install it, or give its full path",
         )
     return str(Path(cwd, found))
+
+
+def check_texts(argv: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Raise `ProcessStartError` when an argument or a variable holds what no process can be given."""
+    if any("\0" in text for text in (*argv, *environment, *environment.values())):
+        raise ProcessStartError(
+            "an argument or a variable holds a NUL character", advice="pass such texts over standard input"
+        )
 
 
 def working_directory(cwd: str | os.PathLike[str]) -> str:

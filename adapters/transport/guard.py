@@ -18,7 +18,7 @@ as JSON lines:
     < {"event": "started", "pid": 7, "create_time": 1.5}
     < {"event": "failed", "stage": "chdir" | "exec", "errno": 2}
     < {"event": "exited", "code": 0}                       (negative: killed by that signal)
-    < {"event": "reply", "id": 1, "processes": [...]}      (for a sweep: those that were killed)
+    < {"event": "reply", "id": 1, "processes": [...], "survivors": [...]}   (for a sweep: killed, and still alive)
 
 When CONTROL_FD reports the end of the stream, or the driver is gone, or it is asked by SIGTERM, it sends SIGTERM to
 the harness's group, waits for `TERM_GRACE_SECONDS`, sends SIGKILL to all that is left below it until nothing is, and
@@ -38,6 +38,8 @@ import sys
 import time
 
 LINUX = sys.platform == "linux"
+#: some builds of Python for Linux lack these calls, as their C headers were older than Linux 5.3
+HAS_HANDLES = hasattr(os, "pidfd_open") and hasattr(signal, "pidfd_send_signal")
 #: how long the harness may take to end after SIGTERM when the driver is gone
 TERM_GRACE_SECONDS = 0.5
 #: how long a killed process may take to disappear before it is given up (another user's, or stuck in the kernel)
@@ -118,11 +120,19 @@ def read_stat(pid: int, boot: float) -> Seen | None:
 
 
 def process_table() -> list[Seen]:
-    if LINUX:
-        boot = boot_time()
+    if not LINUX:
+        return process_table_by_ps()
+    boot = boot_time()
+    table: list[Seen] = []
+    # A parent that ends while the table is read leaves its child cut off from the tree: read again. More than a few
+    # times would be in vain, where /proc hides the processes of others.
+    for _ in range(3):
         seen = (read_stat(int(entry), boot) for entry in os.listdir("/proc") if entry.isdigit())
-        return [process for process in seen if process is not None]
-    return process_table_by_ps()
+        table = [process for process in seen if process is not None]
+        pids = {process.pid for process in table}
+        if all(process.parent in pids or process.parent == 0 for process in table):
+            break
+    return table
 
 
 def process_table_by_ps() -> list[Seen]:
@@ -338,8 +348,8 @@ class Guard:
             if process.pid not in spared and (harness or process.pid != self.harness)
         ]
 
-    def kill(self, keep: set[int], harness: bool) -> list[Seen]:
-        """SIGKILL the targets until none is left, or for `KILL_SECONDS`; return those that were killed."""
+    def kill(self, keep: set[int], harness: bool) -> tuple[list[Seen], list[Seen]]:
+        """SIGKILL the targets until none is left, or for `KILL_SECONDS`; return who got it, and who is left."""
         killed: dict[tuple[int, float], Seen] = {}
         deadline = time.monotonic() + KILL_SECONDS
         while True:
@@ -347,7 +357,7 @@ class Guard:
             left = self.targets(keep, harness)
             remaining = deadline - time.monotonic()
             if not left or remaining <= 0:
-                return list(killed.values())
+                return list(killed.values()), left
             poller = select.poll()
             handles: list[int] = []
             for process in left:
@@ -419,9 +429,10 @@ class Guard:
             # Described before the kill: afterwards there is no command line left to read.
             keep, harness = set(command["keep"]), command["harness"]
             before = {(p.pid, p.started): p.described() for p in self.targets(keep, harness)}
-            killed = self.kill(keep, harness)
+            killed, left = self.kill(keep, harness)
             reply = [before.get((process.pid, process.started)) or process.described() for process in killed]
-            self.report(event="reply", id=command["id"], processes=reply)
+            survivors = [process.described() for process in left]
+            self.report(event="reply", id=command["id"], processes=reply, survivors=survivors)
             return
         elif command["command"] == "signal":
             self.send_signal(command["number"], command["to"])
@@ -455,7 +466,7 @@ class Guard:
 
 def open_driver(driver: int) -> int | None:
     """A handle that becomes readable when the driver ends; None where the system has none."""
-    if sys.platform != "linux" or os.getppid() != driver:
+    if sys.platform != "linux" or not HAS_HANDLES or os.getppid() != driver:
         return None
     try:
         handle = os.pidfd_open(driver)
@@ -471,7 +482,7 @@ def kill_exactly(process: Seen) -> int | None:
     """SIGKILL this process and no later one with its id; return a handle that reports its death, if there is one."""
     handle: int | None = None
     try:
-        if sys.platform == "linux":
+        if sys.platform == "linux" and HAS_HANDLES:
             handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
         return None

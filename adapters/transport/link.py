@@ -17,11 +17,13 @@ import msgspec
 from checkrein.adapters.transport.background import BackgroundTask
 from checkrein.adapters.transport.errors import ProcessStartError
 from checkrein.adapters.transport.pipes import ReadEnd, WriteEnd
-from checkrein.adapters.transport.processes import MARKER_VARIABLE, ProcessInfo
+from checkrein.adapters.transport.processes import HAS_HANDLES, MARKER_VARIABLE, ProcessInfo
 
 GUARD = Path(__file__).with_name("guard.py")
 #: the guard ends what is below it within 0.5 s + 5 s; past this it is killed itself
 GUARD_END_SECONDS = 7.0
+#: a sweep may take 5 s; a guard that answers nothing for longer was stopped by somebody, and is killed
+COMMAND_SECONDS = 7.0
 
 
 class SignalTarget(StrEnum):
@@ -57,6 +59,7 @@ class Reply(msgspec.Struct, frozen=True, tag_field="event", tag="reply"):
 
     id: int
     processes: tuple[ProcessInfo, ...]
+    survivors: tuple[ProcessInfo, ...] = ()
 
 
 class ListCommand(msgspec.Struct, frozen=True, tag_field="command", tag="list"):
@@ -229,10 +232,11 @@ class GuardLink:
 
     async def processes(self) -> tuple[ProcessInfo, ...] | None:
         """Every live process below the guard but the harness; None when the guard is lost."""
-        return await self._command(lambda number: ListCommand(number))
+        reply = await self._command(lambda number: ListCommand(number))
+        return None if reply is None else reply.processes
 
-    async def sweep(self, keep: Set[int], *, harness: bool) -> tuple[ProcessInfo, ...] | None:
-        """Kill what is below the guard; returns what was killed, None when the guard is lost."""
+    async def sweep(self, keep: Set[int], *, harness: bool) -> Reply | None:
+        """Kill what is below the guard; returns what was killed and what survived, None when the guard is lost."""
         return await self._command(lambda number: SweepCommand(number, tuple(keep), harness))
 
     async def signal(self, number: int, to: SignalTarget) -> bool:
@@ -243,7 +247,7 @@ class GuardLink:
         """Let the guard end everything below it and itself, wait for that, and close the pipes. Bounded."""
         self._control.close()
         with anyio.move_on_after(GUARD_END_SECONDS):
-            if sys.platform == "linux":
+            if sys.platform == "linux" and HAS_HANDLES:
                 await self._wait_by_handle()
             else:
                 await anyio.to_thread.run_sync(self._process.wait, abandon_on_cancel=True)
@@ -258,7 +262,10 @@ class GuardLink:
     async def _wait_by_handle(self) -> None:
         if sys.platform != "linux" or self._process.poll() is not None:
             return
-        handle = os.pidfd_open(self._process.pid)
+        try:
+            handle = os.pidfd_open(self._process.pid)
+        except ProcessLookupError:
+            return  # reaped by somebody else in this program
         try:
             await anyio.wait_readable(handle)
         finally:
@@ -266,23 +273,27 @@ class GuardLink:
 
     async def _command(
         self, build: Callable[[int], ListCommand | SweepCommand | SignalCommand]
-    ) -> tuple[ProcessInfo, ...] | None:
+    ) -> Reply | None:
         if self.lost:
             return None
         self._last_id += 1
         number = self._last_id
         waiting = self._waiting[number] = _Waiting()
         try:
-            async with self._commanding:
-                # A torn command would spoil those after it, and the guard always reads.
-                with anyio.CancelScope(shield=True):
-                    await self._write(_encode(build(number)) + b"\n")
-            await waiting.answered.wait()
+            with anyio.move_on_after(COMMAND_SECONDS) as scope:
+                async with self._commanding:
+                    # A torn command would spoil those after it.
+                    with anyio.move_on_after(COMMAND_SECONDS, shield=True):
+                        await self._write(_encode(build(number)) + b"\n")
+                await waiting.answered.wait()
         except OSError:
             return None
         finally:
             self._waiting.pop(number, None)
-        return None if waiting.reply is None else waiting.reply.processes
+        if scope.cancelled_caught:
+            # Its end ends the harness (parent-death signal), and the reader then sweeps by the marker.
+            self._process.kill()
+        return waiting.reply
 
     async def _write(self, data: bytes) -> None:
         left = memoryview(data)

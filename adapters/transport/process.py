@@ -18,7 +18,12 @@ import anyio
 from checkrein.adapters.transport.background import BackgroundTask
 from checkrein.adapters.transport.environment import clean_environment
 from checkrein.adapters.transport.errors import ProcessStartError, ProcessSurvived
-from checkrein.adapters.transport.executable import find_executable, start_error, working_directory
+from checkrein.adapters.transport.executable import (
+    check_texts,
+    find_executable,
+    start_error,
+    working_directory,
+)
 from checkrein.adapters.transport.link import Failed, GuardLink, LaunchOrder, SignalTarget, Started
 from checkrein.adapters.transport.pipes import ReadEnd, WriteEnd, widen
 from checkrein.adapters.transport.processes import (
@@ -132,6 +137,7 @@ class HarnessProcess:
             **(clean_environment(os.environ) if env is None else env),
             MARKER_VARIABLE: marker,
         }
+        check_texts(argv, environment)
         executable = find_executable(argv[0], cwd=directory, environment=environment)
         stdin_read, stdin_write = os.pipe()
         stdout_read, stdout_write = os.pipe()
@@ -268,6 +274,8 @@ class HarnessProcess:
     async def wait_exit(self, timeout_seconds: float | None = None) -> ExitStatus:
         """Wait until the process has ended and its standard error is read.
 
+        A process that writes more than a pipe holds ends only if somebody takes its `batches`.
+
         Raises:
             TimeoutError: it has not ended within `timeout_seconds`.
         """
@@ -293,11 +301,16 @@ class HarnessProcess:
 
         Args:
             keep: ids of processes to spare, with everything below them.
+
+        Raises:
+            ProcessSurvived: one of them is alive after SIGKILL.
         """
-        killed = await self._link.sweep(keep, harness=False)
-        if killed is None:
+        reply = await self._link.sweep(keep, harness=False)
+        if reply is None:
             return await self._sweep_by_marker(frozenset({*keep, self.pid, self._link.pid}))
-        return list(killed)
+        if reply.survivors:
+            raise _survived(*(f"{process.pid} ({process.name})" for process in reply.survivors))
+        return list(reply.processes)
 
     async def _sweep_by_marker(self, keep: frozenset[int]) -> list[ProcessInfo]:
         kill = partial(kill_marked, self.marker, keep=keep, timeout_seconds=KILL_SECONDS)
@@ -321,7 +334,7 @@ class HarnessProcess:
             term_grace_seconds: how long to wait after SIGTERM; None for the value of `start`.
 
         Raises:
-            ProcessSurvived: it is alive after SIGKILL.
+            ProcessSurvived: it, or something that it started, is alive after SIGKILL.
         """
         begun = time.monotonic()
         stdin_grace = self._stdin_grace if stdin_grace_seconds is None else stdin_grace_seconds
@@ -352,11 +365,7 @@ class HarnessProcess:
         await self._link.sweep(frozenset(), harness=True)
         if await self._ends_within(KILL_SECONDS):
             return Rung.KILL
-        raise ProcessSurvived(
-            "the harness is alive after SIGKILL",
-            where=f"process {self.pid}",
-            advice="it hangs in the kernel or belongs to another user; end it by hand",
-        )
+        raise _survived(f"{self.pid} (the harness)")
 
     async def _ends_within(self, seconds: float) -> bool:
         with anyio.move_on_after(seconds):
@@ -368,6 +377,9 @@ class HarnessProcess:
 
         Cannot be cancelled, and bounded: the two graces and 20 s at the utmost. A second call waits for the first
         and does nothing.
+
+        Raises:
+            ProcessSurvived: something is alive after SIGKILL; everything else is done nevertheless.
         """
         with anyio.CancelScope(shield=True):
             async with self._closing:
@@ -387,3 +399,11 @@ class HarnessProcess:
         await self._draining.stop()
         for pipe in self._pipes:
             pipe.close()
+
+
+def _survived(*processes: str) -> ProcessSurvived:
+    return ProcessSurvived(
+        "a process is alive after SIGKILL",
+        where=", ".join(processes),
+        advice="it hangs in the kernel or belongs to another user; end it by hand",
+    )

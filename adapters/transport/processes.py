@@ -16,6 +16,9 @@ import psutil
 #: This variable, with a value of its own per `HarnessProcess`, is in the environment of everything that it starts.
 MARKER_VARIABLE = "CHECKREIN_PROCESS"
 
+#: whether a descriptor can report the end of a process: Linux 5.3, and a Python built against its headers
+HAS_HANDLES = hasattr(os, "pidfd_open")
+
 
 class ProcessInfo(msgspec.Struct, frozen=True, kw_only=True):
     """One live process.
@@ -98,7 +101,7 @@ def processes_of(marker: str) -> list[ProcessInfo]:
 
 def wait_until_ended(pids: Iterable[int], *, timeout_seconds: float) -> None:
     """Wait, blocking, until these processes have ended or the time is up. One that nobody reaps has ended too."""
-    if sys.platform == "linux":
+    if sys.platform == "linux" and HAS_HANDLES:
         handles: list[int] = []
         for pid in pids:
             with suppress(ProcessLookupError):

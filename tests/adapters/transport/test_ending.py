@@ -7,14 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 import anyio
 import psutil
 import pytest
 
-from checkrein.adapters.transport import ExitStatus, HarnessProcess, Rung, processes_of
+from checkrein.adapters.transport import ExitStatus, HarnessProcess, ProcessSurvived, Rung, processes_of
 from checkrein.adapters.transport.guard import parse_ps
+from checkrein.adapters.transport.link import GuardLink, Reply
 from checkrein.adapters.transport.processes import kill_marked
 from tests.adapters.transport.peer_processes import (
     PEERS,
@@ -172,6 +173,37 @@ async def test_when_the_guard_is_killed_nothing_of_the_harness_lives_on(start_pe
     assert (await process.kill_ladder("test")).rung is Rung.EXITED
 
 
+async def test_a_guard_that_answers_nothing_is_killed_with_the_harness(
+    start_peer: StartPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("checkrein.adapters.transport.link.COMMAND_SECONDS", 0.1)
+    process = await start_peer("family.py")
+    family = await family_of(process)
+    os.kill(family["guard"], signal.SIGSTOP)
+    with anyio.fail_after(10):
+        assert {child.pid for child in await process.children()} <= set(family.values())
+        assert await process.wait_exit() == ExitStatus(unseen=True)
+    assert await still_alive(family.values()) == []
+
+
+async def test_a_process_that_survives_a_kill_is_named(
+    start_peer: StartPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = await start_peer("family.py", stdin_grace_seconds=10)
+    family = await family_of(process)
+    survivor = next(child for child in await process.children() if child.pid == family["stray"])
+
+    async def sweep(link: GuardLink, keep: Set[int], *, harness: bool) -> Reply:
+        return Reply(id=0, processes=(), survivors=(survivor,))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GuardLink, "sweep", sweep)
+        with pytest.raises(ProcessSurvived, match="alive after SIGKILL") as raised:
+            await process.aclose()
+    assert str(survivor.pid) in raised.value.where
+    assert await still_alive(family.values()) == []
+
+
 async def test_when_the_guard_is_asked_to_end_it_takes_everything_along(start_peer: StartPeer) -> None:
     process = await start_peer("family.py")
     family = await family_of(process)
@@ -215,6 +247,22 @@ def test_nothing_outlives_a_driver_that_is_killed(
         finally:
             if leave_fork:
                 os.kill(int(copy), signal.SIGKILL)
+
+
+def test_the_harness_dies_with_its_guard_though_the_driver_can_do_nothing(anyio_backend: str) -> None:
+    argv = [sys.executable, str(PEERS / "driver.py"), anyio_backend]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        said, _, _ = driver.stdout.readline().rpartition(" ")
+        family: dict[str, int] = json.loads(said)
+        try:
+            driver.send_signal(signal.SIGSTOP)
+            os.kill(family["guard"], signal.SIGKILL)
+            assert alive_after([family["cli"], family["guard"]]) == []
+        finally:
+            driver.kill()
+            for name in ("tool", "stray"):
+                os.kill(family[name], signal.SIGKILL)
 
 
 def test_the_process_table_is_read_from_ps_where_there_is_no_proc() -> None:

@@ -109,6 +109,11 @@ async def test_a_program_that_cannot_run_is_told_apart(tmp_path: Path) -> None:
         await HarnessProcess.start(["./program"], cwd=tmp_path)
 
 
+async def test_a_nul_in_an_argument_is_a_typed_error(tmp_path: Path) -> None:
+    with pytest.raises(ProcessStartError, match="NUL"):
+        await HarnessProcess.start([sys.executable, "a\0b"], cwd=tmp_path)
+
+
 async def test_too_long_arguments_are_a_typed_error(tmp_path: Path) -> None:
     with pytest.raises(ProcessStartError, match="too long"):
         await HarnessProcess.start([sys.executable, "x" * (4 << 20)], cwd=tmp_path)

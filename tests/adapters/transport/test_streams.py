@@ -160,15 +160,13 @@ async def test_closing_the_input_breaks_off_a_send_that_waits(start_peer: StartP
 
 
 async def test_a_deadline_before_the_first_byte_leaves_the_transport_intact(start_peer: StartPeer) -> None:
-    process = await start_peer("echo.py")
-    await process.send(b"up?")
+    process = await start_peer("deaf.py")
     await first_line(process)
-    await process.signal(signal.SIGSTOP)
     full = b"x" * (pipe_capacity() - 1)
     await process.send(full, deadline_seconds=10)
     with pytest.raises(SendTimedOut):
         await process.send(b"no room", deadline_seconds=0.05)
-    await process.signal(signal.SIGCONT)
+    await process.signal(signal.SIGUSR1)
     await process.send(b"room again", deadline_seconds=10)
     await process.close_stdin()
     assert await all_lines(process) == [full, b"room again"]

@@ -84,12 +84,12 @@ def _git() -> Finding:
 
 
 def _cache(cache: HarnessCache) -> Finding:
-    place = _nearest_folder(cache.root)
-    if not os.access(place, os.W_OK):
+    place = _nearest_existing(cache.root)
+    if not (place.is_dir() and os.access(place, os.W_OK)):
         return Finding(
             subject="cache",
             state=State.MISSING,
-            detail=f"{place} is not writable",
+            detail=f"{place} is no folder that can be written",
             advice="set CHECKREIN_CACHE to a folder that you may write",
         )
     return Finding(
@@ -98,7 +98,7 @@ def _cache(cache: HarnessCache) -> Finding:
 
 
 def _free_disk(cache: HarnessCache) -> Finding:
-    free = shutil.disk_usage(_nearest_folder(cache.root)).free
+    free = shutil.disk_usage(_nearest_existing(cache.root)).free
     enough = free >= NEEDED_FREE_BYTES
     return Finding(
         subject="free disk",
@@ -140,8 +140,8 @@ def _offline() -> Finding:
     )
 
 
-def _nearest_folder(path: Path) -> Path:
-    return next(folder for folder in (path, *path.parents) if folder.is_dir())
+def _nearest_existing(path: Path) -> Path:
+    return next(place for place in (path, *path.parents) if place.exists())
 
 
 def _gigabytes(size: int) -> str:

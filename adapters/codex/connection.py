@@ -6,6 +6,7 @@ import re
 import uuid
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from typing import TypeVar
 
 import anyio
@@ -33,7 +34,6 @@ from checkrein.adapters.errors import (
     CallRefused,
     HandshakeFailed,
     HarnessDied,
-    NoActiveTurn,
     SessionNotFound,
     SteerReason,
     SteerRejected,
@@ -51,10 +51,12 @@ from checkrein.adapters.native import (
     UsageReported,
     UsageScope,
 )
-from checkrein.adapters.transport import BrokenTransport, HarnessProcess, SendTimedOut
+from checkrein.adapters.transport import BrokenTransport, HarnessProcess, ProcessInfo, SendTimedOut
 
 #: how long to wait for news before a refused interrupt is tried again, in seconds
 INTERRUPT_RETRY_SECONDS = 0.02
+#: the one process that the app-server starts for itself (0.171.0)
+CODE_MODE_HOST = "codex-code-mode-host"
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -256,14 +258,11 @@ class CodexConnection(Connection):
 
         Straight after turn/start 0.171.0 refuses to interrupt ("no active turn"), so turn/started is waited for, and
         what is refused all the same is tried again while the turn runs. A second interrupt of the same turn is not
-        sent: 0.162.1 leaves it unanswered until the next turn ends.
-
-        Raises:
-            NoActiveTurn: there is no turn.
+        sent: 0.162.1 leaves it unanswered until the next turn ends. Without a turn there is nothing to do.
         """
         turn = self._translator.turn
         if turn is None:
-            raise NoActiveTurn("there is no turn to interrupt", where="Codex")
+            return
         with anyio.move_on_after(self.spec.call_seconds):
             async with self._interrupting:
                 await self._interrupt(turn)
@@ -333,6 +332,10 @@ class CodexConnection(Connection):
     def holds_grants(self) -> bool:
         """See `Connection.holds_grants`."""
         return self._holds_grants
+
+    def is_own_process(self, process: ProcessInfo) -> bool:
+        """See `Connection.is_own_process`: the host of code mode, which models of the gpt-6 family start."""
+        return Path(process.cmdline[0]).name == CODE_MODE_HOST if process.cmdline else False
 
     # ---- calls ----
 

@@ -113,6 +113,7 @@ class Translator:
         self._items: dict[str, _OpenItem] = {}
         self._jobs: set[str] = set()
         self._reported: set[str] = set()
+        self._turn_seen = False
         self._handlers: dict[str, Callable[[msgspec.Raw], Iterator[NativeEvent]]] = {
             "turn/started": self._turn_started,
             "turn/completed": self._turn_completed,
@@ -192,6 +193,7 @@ class Translator:
         turn = self.turn
         if turn is None:
             self.turn = RunningTurn(prompt_id=None, native_id=started.turn.id, opened=True)
+            self._turn_seen = True
             yield TurnOpened(
                 native_id=started.turn.id, prompt_id=None, cause="turn/started without a turn/start of ours"
             )
@@ -206,7 +208,7 @@ class Translator:
 
     def _open(self, turn: RunningTurn) -> Iterator[NativeEvent]:
         if not turn.opened:
-            turn.opened = True
+            turn.opened = self._turn_seen = True
             yield TurnOpened(native_id=turn.native_id, prompt_id=turn.prompt_id)
 
     def _first_sign(self, turn_id: str) -> Iterator[NativeEvent]:
@@ -233,13 +235,15 @@ class Translator:
     def _close_items(self, status: TurnStatus) -> Iterator[NativeEvent]:
         """What is open at the end of a turn.
 
-        A completed turn leaves a command open that went on in the background: the model has its receipt. An
-        interrupted one leaves the calls open that the model is told were aborted; their commands live on.
+        A turn that was not interrupted leaves a command open that went on in the background: the model has its
+        receipt. An interrupted one leaves the calls open that the model is told were aborted; their commands live
+        until the background terminals are cleaned, which is part of every interrupt here.
         """
-        receipt = ToolStatus.OK if status is TurnStatus.COMPLETED else ToolStatus.ABORTED
+        aborted = status is TurnStatus.INTERRUPTED
+        receipt = ToolStatus.ABORTED if aborted else ToolStatus.OK
         for item_id, item in self._items.items():
             yield ToolFinished(call_id=item_id, status=receipt, output="".join(item.output)[-KEPT_OUTPUT:])
-            if item.is_command and not item.asking:
+            if item.is_command and not aborted and not item.asking:
                 self._jobs.add(item_id)
                 yield BackgroundJob(job_id=item_id, alive=True)
         self._items.clear()
@@ -329,7 +333,7 @@ class Translator:
                 output_tokens=total.output_tokens,
             ),
             scope=UsageScope.CUMULATIVE,
-            baseline=self.turn is None or told.turn_id != self.turn.native_id,
+            baseline=not self._turn_seen,
         )
 
     def _error(self, params: msgspec.Raw) -> Iterator[NativeEvent]:

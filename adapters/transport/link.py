@@ -16,8 +16,9 @@ import msgspec
 
 from checkrein.adapters.transport.background import BackgroundTask
 from checkrein.adapters.transport.errors import ProcessStartError
+from checkrein.adapters.transport.gone import HAS_HANDLES
 from checkrein.adapters.transport.pipes import ReadEnd, WriteEnd
-from checkrein.adapters.transport.processes import HAS_HANDLES, MARKER_VARIABLE, ProcessInfo
+from checkrein.adapters.transport.processes import MARKER_VARIABLE, ProcessInfo
 
 GUARD = Path(__file__).with_name("guard.py")
 #: the guard ends what is below it within 0.5 s + 5 s; past this it is killed itself

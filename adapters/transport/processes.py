@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import os
-import select
-import sys
-import time
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
 import psutil
 
+from checkrein.adapters.transport.gone import wait_until_ended
+
 #: This variable, with a value of its own per `HarnessProcess`, is in the environment of everything that it starts.
 MARKER_VARIABLE = "CHECKREIN_PROCESS"
-
-#: whether a descriptor can report the end of a process: Linux 5.3, and a Python built against its headers
-HAS_HANDLES = hasattr(os, "pidfd_open")
 
 
 class ProcessInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,32 +94,6 @@ def processes_of(marker: str) -> list[ProcessInfo]:
     return [seen for process in _marked(marker) if (seen := _describe(process)) is not None]
 
 
-def wait_until_ended(pids: Iterable[int], *, timeout_seconds: float) -> None:
-    """Wait, blocking, until these processes have ended or the time is up. One that nobody reaps has ended too."""
-    if sys.platform == "linux" and HAS_HANDLES:
-        handles: list[int] = []
-        for pid in pids:
-            with suppress(ProcessLookupError):
-                handles.append(os.pidfd_open(pid))
-        waiting = select.poll()
-        for handle in handles:
-            waiting.register(handle, select.POLLIN)
-        deadline = time.monotonic() + timeout_seconds
-        left = len(handles)
-        while left and (remaining := deadline - time.monotonic()) > 0:
-            for handle, _ in waiting.poll(remaining * 1000):
-                waiting.unregister(handle)
-                left -= 1
-        for handle in handles:
-            os.close(handle)
-        return
-    processes: list[psutil.Process] = []
-    for pid in pids:
-        with suppress(psutil.NoSuchProcess):
-            processes.append(psutil.Process(pid))
-    psutil.wait_procs(processes, timeout=timeout_seconds)
-
-
 def kill_marked(marker: str, *, keep: frozenset[int], timeout_seconds: float) -> list[ProcessInfo]:
     """SIGKILL every live process that carries `marker`, wait until they are gone, and return them.
 
@@ -141,5 +110,5 @@ def kill_marked(marker: str, *, keep: frozenset[int], timeout_seconds: float) ->
             process.kill()
         except psutil.Error:
             continue
-    wait_until_ended([process.pid for process in found], timeout_seconds=timeout_seconds)
+    wait_until_ended([process.pid for process in found], timeout_seconds)
     return described

@@ -11,7 +11,7 @@ import anyio
 import psutil
 
 from checkrein.adapters.transport import HarnessProcess, Tap
-from checkrein.adapters.transport.processes import wait_until_ended
+from checkrein.adapters.transport.gone import wait_until_ended
 
 PEERS = Path(__file__).with_name("peers")
 
@@ -56,7 +56,7 @@ async def all_lines(process: HarnessProcess) -> list[bytes]:
 def alive_after(pids: Iterable[int], *, within_seconds: float = 5) -> list[int]:
     """Wait, blocking, for the processes to end and return those that have not; one that nobody reaps has ended."""
     pids = list(pids)
-    wait_until_ended(pids, timeout_seconds=within_seconds)
+    wait_until_ended(pids, within_seconds)
     alive: list[int] = []
     for pid in pids:
         try:

@@ -6,6 +6,7 @@ lacks has a default.
 
 from __future__ import annotations
 
+import string
 from collections.abc import Mapping
 
 import msgspec
@@ -327,14 +328,24 @@ def control_refusal(request_id: str, error: str) -> bytes:
     return encode({"type": "control_response", "response": answer})
 
 
-def user_message(message_id: str, text: str) -> bytes:
-    """A message for the model.
+#: What may stand before a `/` without hiding it from Claude Code, which trims as JavaScript does.
+_TRIMMED = (
+    string.whitespace
+    + "\ufeff\xa0\u1680\u2028\u2029\u202f\u205f\u3000"
+    + "".join(map(chr, range(0x2000, 0x200B)))
+)
 
-    A text that begins with `/` gets a blank before it: Claude Code 2.1.332 runs `/compact`, `/context` and some forty
-    more as commands of its own, also as a content block and in the middle of a turn, and the model never sees them;
-    with the blank the text arrives.
+
+def user_message(message_id: str, text: str) -> bytes:
+    """A message for the model, which gets `text` byte for byte.
+
+    A text that begins with `/` is sent as two blocks, the second a line feed. As one text 2.1.332 takes it for a
+    command of its own: `/compact` and some forty more then never reach the model, and even a path is held back until
+    the turn is over instead of joining it. The last block decides, and a blank before the `/` does not help.
     """
-    content = f" {text}" if text.startswith("/") else text
+    content: object = text
+    if text.lstrip(_TRIMMED).startswith("/"):
+        content = [{"type": "text", "text": text}, {"type": "text", "text": "\n"}]
     return encode(
         {
             "type": "user",

@@ -304,8 +304,9 @@ class Translator:
             text = f"a result without a turn: {'; '.join(message.errors) or message.subtype}"
             yield Notice(kind=NoticeKind.WARNING, text=text)
             return
-        for message_id, purpose in self._purpose.items():
-            if purpose is Purpose.STEER and self._stage.get(message_id) in (Stage.QUEUED, Stage.FOLDED):
+        for message_id, stage in self._stage.items():
+            if stage is Stage.FOLDED:
+                # It is in the conversation, but no request of this turn is known to hold it.
                 self._stage[message_id] = Stage.QUEUED
                 yield _moved(message_id, SteerProgress.QUEUED, "result without it in user_message_uuids")
         self._turn_open = False

@@ -1,0 +1,254 @@
+"""The arena: what a scenario gets. A harness, a scripted model, a workspace, and the bench to judge clauses on."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+
+from checkrein.adapters.interface import ModelEndpoint
+from checkrein.adapters.interrupting import LadderTimes
+from checkrein.adapters.opening import open_session
+from checkrein.adapters.policy import Policy
+from checkrein.adapters.session import Session
+from checkrein.adapters.transport import ProcessInfo
+from checkrein.conformance.arena_processes import processes_with_home
+from checkrein.conformance.file_tree import Change, FileTree, difference, snapshot
+from checkrein.conformance.judgements import Judgements, KitMistake, Pointers, PrerequisiteUnmet
+from checkrein.conformance.run_folder import RunFolder
+from checkrein.conformance.target import Target
+from checkrein.conformance.verdicts import EnforcedBy
+from checkrein.conformance.wire import Wire, WireRow
+from checkrein.scripted_models import ModelRequest, ModelServer, ModelSession, Script, Timeline
+
+#: The key that harnesses get: long enough to look like one, and worthless.
+DUMMY_KEY = "sk-checkrein-dummy-0000000000000000"
+
+#: How long a scenario may take in all, in seconds.
+SCENARIO_SECONDS = 60.0
+
+#: Variables of the surrounding environment that a harness under test gets; its adapter adds what it needs itself.
+_PASSED = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+
+#: How many of the newest wire rows and requests a judgement points at when it names none.
+_NEWEST_ROWS, _NEWEST_REQUESTS = 8, 3
+
+
+class Arena:
+    """One scenario on one target.
+
+    Attributes:
+        target: the harness: name, version, binary, adapter, manifest.
+        script: what the model will say; complete it before the first session or the first look at `model`.
+        folder: the places of this run, all kept.
+        timeline: what driver, harness, model and tools did, in one order.
+        wire: the lines between driver and harness.
+        seconds: the deadline of the whole scenario.
+        startup_seconds: how long the harness took from process start to open, one entry per `session`.
+    """
+
+    def __init__(
+        self, *, target: Target, folder: RunFolder, judgements: Judgements, name: str, seconds: float
+    ) -> None:
+        self.target = target
+        self.folder = folder
+        self.seconds = seconds
+        self.timeline = Timeline()
+        self.wire = Wire(self.timeline)
+        self.script = Script(name=name, side="ok")
+        self.startup_seconds: tuple[float, ...] = ()
+        self._judgements = judgements
+        self._deadline = time.monotonic() + seconds
+        self._resources = ExitStack()
+        self._model: ModelSession | None = None
+
+    @property
+    def workspace(self) -> Path:
+        """The directory that the harness works in: a git repository with one commit."""
+        return self.folder.workspace
+
+    @property
+    def home(self) -> Path:
+        """HOME of the harness, empty at first."""
+        return self.folder.home
+
+    @property
+    def outside(self) -> Path:
+        """An empty directory beside the workspace, not part of it."""
+        return self.folder.outside
+
+    @property
+    def deadline(self) -> float:
+        """How many seconds are left for the scenario."""
+        return max(self._deadline - time.monotonic(), 0.0)
+
+    # Acting
+
+    @property
+    def model(self) -> ModelSession:
+        """The scripted model; served from the first look on."""
+        if self._model is None:
+            server = self._resources.enter_context(ModelServer(timeline=self.timeline))
+            self._model = server.open_session(self.script, self.target.profile)
+            # Before the server ends: the run of the scenario verifies, once, and says whose fault it is.
+            self._resources.callback(self._model.close, verify=False)
+        return self._model
+
+    @property
+    def served(self) -> ModelSession | None:
+        """The scripted model if it was looked at."""
+        return self._model
+
+    @property
+    def endpoint(self) -> ModelEndpoint:
+        """Where the harness finds its model."""
+        return ModelEndpoint(base_url=self.model.base_url, api_key=DUMMY_KEY)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a session gets as its surrounding environment when none is given."""
+        return {name: os.environ[name] for name in _PASSED if name in os.environ}
+
+    @asynccontextmanager
+    async def session(
+        self,
+        *,
+        policy: str | Policy = Policy.ASK,
+        resume: str | None = None,
+        fork: str | None = None,
+        cwd: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        approval_seconds: float = 600.0,
+        call_seconds: float = 20.0,
+        ladder: LadderTimes | None = None,
+    ) -> AsyncGenerator[Session]:
+        """Open a conversation with the harness, in `workspace`, with `home`, and with the wire on the timeline.
+
+        Args:
+            policy: who decides over calls.
+            resume, fork: id of the conversation to continue or to branch off from.
+            cwd: another workspace.
+            environment: the surrounding environment to clean and pass on, instead of `environment`.
+            approval_seconds: how long an approval waits for a person.
+            call_seconds: how long the harness may take to answer one call.
+            ladder: times of the interrupt ladder.
+
+        Raises:
+            CheckreinError: whatever `open_session` raises.
+        """
+        begun = time.monotonic()
+        async with open_session(
+            self.target.adapter,
+            cwd=cwd or self.workspace,
+            policy=policy,
+            resume=resume,
+            fork=fork,
+            binary=self.target.binary,
+            home=self.home,
+            endpoint=self.endpoint,
+            environment=self.environment if environment is None else environment,
+            approval_seconds=approval_seconds,
+            call_seconds=call_seconds,
+            ladder=ladder,
+            tap=self.wire.tap,
+        ) as session:
+            self.startup_seconds += (time.monotonic() - begun,)
+            yield session
+
+    # Looking
+
+    def tree(self, *roots: Path) -> FileTree:
+        """The state of these folders now; of workspace and home without any."""
+        return snapshot(*(roots or (self.workspace, self.home)))
+
+    def difference(
+        self, before: FileTree, after: FileTree, *, ignore: Iterable[str] | None = None
+    ) -> tuple[Change, ...]:
+        """Where two states differ.
+
+        Args:
+            ignore: shell patterns relative to a root; None for where the harness keeps its transcripts.
+        """
+        return difference(before, after, ignore=self.target.transcripts if ignore is None else ignore)
+
+    def processes(self, *, without_harness: bool = False) -> tuple[ProcessInfo, ...]:
+        """The live processes of this scenario; scans the process table.
+
+        Args:
+            without_harness: leave out those of the harness itself, so that its tools are left.
+        """
+        return processes_with_home(self.home, spare=self.target.path if without_harness else None)
+
+    # Judging
+
+    def require(self, condition: object, text: str) -> None:
+        """Go on only if a prerequisite is met; else all that is not judged yet is not testable.
+
+        Args:
+            text: what must be so, in words.
+
+        Raises:
+            PrerequisiteUnmet: the condition is false.
+        """
+        if not condition:
+            raise PrerequisiteUnmet(text)
+
+    def judge(
+        self,
+        clause: str,
+        *,
+        holds: bool,
+        expected: str,
+        observed: str,
+        enforced_by: EnforcedBy | str | None = None,
+        evidence: Pointers | None = None,
+    ) -> None:
+        """Say whether a declared clause holds; once per clause.
+
+        Args:
+            expected, observed: in words, for the results.
+            enforced_by: `harness`, or `adapter` when it is the adapter that sees to it.
+            evidence: what to point at; None for the newest lines and requests.
+
+        Raises:
+            KitMistake: the clause is not declared, was judged already, or `enforced_by` is no such word.
+        """
+        try:
+            by = None if enforced_by is None else EnforcedBy(enforced_by)
+        except ValueError:
+            raise KitMistake(f"enforced_by is {enforced_by!r}; it is harness, adapter or nothing") from None
+        self._judgements.judge(
+            clause,
+            holds=holds,
+            expected=expected,
+            observed=observed,
+            enforced_by=by,
+            pointers=evidence or self.newest_evidence(),
+        )
+
+    def evidence(self, *, wire: Iterable[WireRow] = (), requests: Iterable[ModelRequest] = ()) -> Pointers:
+        """Point at lines on the wire and at model requests."""
+        return Pointers(
+            wire_rows=tuple(row.n for row in wire),
+            model_requests=tuple(request.number for request in requests),
+        )
+
+    def newest_evidence(self) -> Pointers:
+        """Point at the newest lines and requests."""
+        requests = self._model.requests if self._model is not None else ()
+        return self.evidence(wire=self.wire.rows[-_NEWEST_ROWS:], requests=requests[-_NEWEST_REQUESTS:])
+
+    # The end
+
+    def close(self) -> None:
+        """Stop the scripted model and write the evidence."""
+        try:
+            self._resources.close()
+        finally:
+            self.timeline.to_jsonl(self.folder.transcript)
+            errors = [row.text for row in self.wire.rows if row.direction.value == "stderr"]
+            self.folder.stderr.write_text("".join(f"{line}\n" for line in errors), encoding="utf-8")
+            if self._model is not None:
+                self.folder.write_requests(self._model.requests)

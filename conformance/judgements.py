@@ -1,0 +1,143 @@
+"""The bench of one scenario: which clauses it must judge, and what was said of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from checkrein.conformance.clauses import Clause
+from checkrein.conformance.verdicts import EnforcedBy, Verdict, verdict_of
+
+
+class KitMistake(Exception):
+    """Raised when a scenario breaks a rule of the kit: it judges a clause twice, or one that it did not declare."""
+
+
+class PrerequisiteUnmet(Exception):
+    """Raised by `Arena.require`: what the scenario needs is not there, so what is left cannot be judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointers:
+    """Where the evidence of a judgement is: numbers of rows in the transcript and of model requests."""
+
+    wire_rows: tuple[int, ...] = ()
+    model_requests: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What was said of one clause."""
+
+    clause: Clause
+    verdict: Verdict
+    expected: str
+    observed: str
+    enforced_by: EnforcedBy | None = None
+    pointers: Pointers = field(default_factory=Pointers)
+
+
+class Judgements:
+    """The judgements of one scenario on one harness.
+
+    Args:
+        declared: the clauses that the scenario declares and that are about the harness.
+        left_out: declared clauses that are about other harnesses; judging them is allowed and does nothing.
+        not_applicable: those of `declared` whose capability the harness declares not to have.
+    """
+
+    def __init__(
+        self,
+        *,
+        declared: Sequence[Clause],
+        left_out: frozenset[str] = frozenset(),
+        not_applicable: frozenset[str] = frozenset(),
+    ) -> None:
+        self._declared = {clause.id: clause for clause in declared}
+        self._left_out = left_out
+        self._made: dict[str, Judgement] = {}
+        for clause in declared:
+            if clause.id in not_applicable:
+                assert clause.capability is not None
+                self._made[clause.id] = Judgement(
+                    clause=clause,
+                    verdict=Verdict.NOT_APPLICABLE,
+                    expected=clause.text,
+                    observed=f"the harness declares that it has no {clause.capability.value}",
+                )
+        self._fixed = frozenset(self._made)
+
+    @property
+    def open(self) -> tuple[Clause, ...]:
+        """The clauses that nothing was said of yet."""
+        return tuple(clause for clause in self._declared.values() if clause.id not in self._made)
+
+    @property
+    def all(self) -> tuple[Judgement, ...]:
+        """The judgements so far, in the order of declaration."""
+        return tuple(self._made[clause] for clause in self._declared if clause in self._made)
+
+    def judge(
+        self,
+        clause_id: str,
+        *,
+        holds: bool,
+        expected: str,
+        observed: str,
+        enforced_by: EnforcedBy | None,
+        pointers: Pointers,
+    ) -> None:
+        """Say whether a clause holds.
+
+        Raises:
+            KitMistake: the clause was not declared, or was judged before; the first judgement becomes a kit error.
+        """
+        if clause_id in self._left_out or clause_id in self._fixed:
+            return
+        clause = self._declared.get(clause_id)
+        if clause is None:
+            raise KitMistake(f"the scenario judges {clause_id!r}, which it does not declare")
+        if clause_id in self._made:
+            self._made[clause_id] = replace(
+                self._made[clause_id],
+                verdict=Verdict.KIT_ERROR,
+                observed="the scenario judged this clause twice",
+            )
+            raise KitMistake(f"the scenario judges {clause_id!r} twice")
+        self._made[clause_id] = Judgement(
+            clause=clause,
+            verdict=verdict_of(clause.level, holds=holds),
+            expected=expected,
+            observed=observed,
+            enforced_by=enforced_by,
+            pointers=pointers,
+        )
+
+    def settle_open(self, verdict: Verdict, observed: str, pointers: Pointers) -> None:
+        """Give every clause that nothing was said of this verdict; a SHOULD or an INFO that fails is a warning."""
+        for clause in self.open:
+            self._made[clause.id] = Judgement(
+                clause=clause,
+                verdict=_at_level(verdict, clause),
+                expected=clause.text,
+                observed=observed,
+                pointers=pointers,
+            )
+
+    def overturn(self, verdict: Verdict, observed: str) -> None:
+        """Turn every clause that holds so far: the run as a whole cannot be relied on."""
+        for clause_id, made in self._made.items():
+            if made.verdict is Verdict.PASS:
+                self._made[clause_id] = replace(
+                    made, verdict=_at_level(verdict, made.clause), observed=observed
+                )
+
+    @property
+    def all_hold(self) -> bool:
+        """Whether every declared clause was judged, and holds or does not apply."""
+        good = {Verdict.PASS, Verdict.NOT_APPLICABLE}
+        return not self.open and all(made.verdict in good for made in self._made.values())
+
+
+def _at_level(verdict: Verdict, clause: Clause) -> Verdict:
+    return verdict_of(clause.level, holds=False) if verdict is Verdict.FAIL else verdict

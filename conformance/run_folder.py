@@ -1,0 +1,146 @@
+"""The folder of one scenario on one harness: workspace, home and all evidence. It is always kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from checkrein.conformance.judgements import PrerequisiteUnmet
+from checkrein.scripted_models import ModelRequest
+
+#: Where runs are kept when nothing else is said.
+DEFAULT_RUNS = Path(".checkrein/runs")
+
+#: How long one call of git may take, in seconds.
+_GIT_SECONDS = 20.0
+
+
+def new_run_folder(parent: Path) -> Path:
+    """Make the folder of a whole run, named after the time; two runs that start in the same second get two folders."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    parent.mkdir(parents=True, exist_ok=True)
+    number = 0
+    while True:
+        folder = parent / (stamp if not number else f"{stamp}-{number}")
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            number += 1
+            continue
+        return folder.resolve()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFolder:
+    """The places of one scenario."""
+
+    root: Path
+
+    @property
+    def workspace(self) -> Path:
+        """The directory that the harness works in."""
+        return self.root / "workspace"
+
+    @property
+    def home(self) -> Path:
+        """HOME of the harness."""
+        return self.root / "home"
+
+    @property
+    def outside(self) -> Path:
+        """A directory that is neither workspace nor home, for what lies outside."""
+        return self.root / "outside"
+
+    @property
+    def transcript(self) -> Path:
+        """The merged timeline, as JSON Lines."""
+        return self.root / "transcript.jsonl"
+
+    @property
+    def requests(self) -> Path:
+        """What the model saw, one JSON file per request."""
+        return self.root / "requests"
+
+    @property
+    def stderr(self) -> Path:
+        """What the harness wrote on its standard error."""
+        return self.root / "stderr.txt"
+
+    @property
+    def error(self) -> Path:
+        """The traceback, when the scenario ended in an error."""
+        return self.root / "error.txt"
+
+    def prepare(self) -> None:
+        """Make workspace (a git repository with one commit), home and outside.
+
+        Raises:
+            PrerequisiteUnmet: git is not there, or does not make the repository.
+        """
+        for folder in (self.workspace, self.home, self.outside):
+            folder.mkdir(parents=True)
+        (self.workspace / "README.md").write_text("A workspace for one scenario.\n", encoding="utf-8")
+        for words in (
+            ["init", "-q", "-b", "main"],
+            ["add", "README.md"],
+            ["commit", "-q", "-m", "The state before the scenario"],
+        ):
+            self._git(*words)
+
+    def write_requests(self, requests: tuple[ModelRequest, ...]) -> None:
+        """Write what the model saw."""
+        self.requests.mkdir(exist_ok=True)
+        for request in requests:
+            data = {
+                "number": request.number,
+                "lane": str(request.lane),
+                "step": request.step,
+                "at_ms": round(request.at_ms, 3),
+                "method": request.method,
+                "path": request.path,
+                "headers": dict(request.headers),
+                "body": request.body,
+            }
+            path = self.requests / f"{request.number:03}.json"
+            path.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
+
+    def _git(self, *words: str) -> None:
+        identity = {
+            f"GIT_{who}_{what}": value
+            for who in ("AUTHOR", "COMMITTER")
+            for what, value in (
+                ("NAME", "Checkrein"),
+                ("EMAIL", "checkrein@invalid"),
+                ("DATE", "2026-11-01T00:00:00Z"),
+            )
+        }
+        environment = {
+            **identity,
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(self.root),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+        }
+        try:
+            subprocess.run(
+                ["git", *words],
+                cwd=self.workspace,
+                env=environment,
+                check=True,
+                capture_output=True,
+                timeout=_GIT_SECONDS,
+            )
+        except FileNotFoundError:
+            raise PrerequisiteUnmet("git is not installed, and the workspace must be a repository") from None
+        except (OSError, subprocess.SubprocessError) as fault:
+            raise PrerequisiteUnmet(f"the workspace did not become a git repository: {fault}") from fault
+
+
+def folder_name(text: str) -> str:
+    """A name for a folder: what is not a plain character becomes a dash."""
+    return re.sub(r"[^A-Za-z0-9._@-]+", "-", text).strip("-") or "scenario"

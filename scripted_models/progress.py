@@ -34,6 +34,8 @@ class StepProgress:
     @property
     def is_used_up(self) -> bool:
         """Whether all requests that this step answers have come."""
+        if self.definition.until is not None:
+            return self.definition.until.is_open
         return len(self.requests) >= self.definition.times
 
     @property

@@ -95,6 +95,7 @@ class Fail:
     message: str
     times: int = 1
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    until: Gate | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,13 +188,16 @@ def fail(
     headers: Mapping[str, str] | None = None,
     times: int = 1,
     message: str = "scripted failure",
+    until: Gate | None = None,
 ) -> Fail:
     """Answer `times` requests with HTTP `status` and an error in the dialect's shape.
+
+    With `until`, every request is answered so until that gate is opened, however often the harness tries again.
 
     After something has been said it is an error event within the stream instead (an `error` event, or
     `response.failed`), because the status is already sent; `status` then chooses the error's type.
     """
-    return Fail(status=status, message=message, times=times, headers=dict(headers or {}))
+    return Fail(status=status, message=message, times=times, headers=dict(headers or {}), until=until)
 
 
 def cut(how: str = "clean") -> Cut:

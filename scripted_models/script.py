@@ -41,6 +41,7 @@ class Step:
     sees: Sees | None
     usage: Usage
     times: int
+    until: Gate | None = None
 
     def __str__(self) -> str:
         return f"step {self.number} of lane {self.lane}"
@@ -103,9 +104,18 @@ class Script:
             if isinstance(element, (Fail, Cut, Silence)):
                 raise ScriptError(f"nothing can follow {type(element).__name__.lower()} in a reply")
         times = max([times, *(e.times for e in elements if isinstance(e, Fail))])
+        until = next((e.until for e in elements if isinstance(e, Fail)), None)
         if times < 1:
             raise ScriptError("times must be at least 1")
-        step = Step(lane=place, number=number, reply=elements, sees=sees, usage=usage or Usage(), times=times)
+        step = Step(
+            lane=place,
+            number=number,
+            reply=elements,
+            sees=sees,
+            usage=usage or Usage(),
+            times=times,
+            until=until,
+        )
         steps.append(step)
         return step
 

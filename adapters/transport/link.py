@@ -22,7 +22,7 @@ from checkrein.adapters.transport.processes import MARKER_VARIABLE, ProcessInfo
 
 #: Imported rather than run as a script, so that it is compiled once and not at every start (10 ms); the folder comes
 #: last on the path, so that nothing in it can hide a standard module.
-RUN_GUARD = "import sys; sys.path.append(sys.argv.pop(1)); import guard; guard.main()"
+RUN_GUARD = "import sys; sys.path.append(sys.argv.pop(1)); from guard.watch import main; main()"
 GUARD_FOLDER = Path(__file__).parent
 #: the guard ends what is below it within 0.5 s + 5 s; past this it is killed itself
 GUARD_END_SECONDS = 7.0
@@ -106,7 +106,7 @@ class LaunchOrder:
     stderr: int
 
     def encoded(self) -> bytes:
-        """The order in the guard's format; see `guard.read_order`."""
+        """The order in the guard's format; see `guard.launch.read_order`."""
         fields = [os.fsencode(self.cwd), os.fsencode(self.executable), str(len(self.argv)).encode()]
         fields += [os.fsencode(argument) for argument in self.argv]
         fields += [os.fsencode(f"{name}={value}") for name, value in self.environment.items()]

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from checkrein.adapters.transport import ExitStatus, HarnessProcess, ProcessSurvived, Rung, processes_of
-from checkrein.adapters.transport.guard import parse_ps
+from checkrein.adapters.transport.guard.table import parse_ps
 from checkrein.adapters.transport.link import GuardLink, Reply
 from checkrein.adapters.transport.processes import kill_marked
 from tests.adapters.transport.peer_processes import (
@@ -97,6 +97,13 @@ async def test_a_sweep_spares_the_harness_and_what_is_kept(start_peer: StartPeer
     assert await process.children() == []
     await process.send(b"still here")
     assert await first_line(process) == b"still here"
+
+
+async def test_a_sweep_spares_everything_below_what_is_kept(start_peer: StartPeer) -> None:
+    process = await start_peer("family.py")
+    family = await family_of(process)
+    # The tool is a child of the harness, the stray no longer is.
+    assert [child.pid for child in await process.sweep(keep={process.pid})] == [family["stray"]]
 
 
 async def test_the_ladder_ends_at_the_first_rung_that_works(start_peer: StartPeer) -> None:

@@ -1,226 +1,23 @@
-"""The guard: a small process between a driver and a harness, by which everything below it dies with the driver.
+"""The guard itself: starts one harness, obeys the driver, and ends everything below when the driver is gone."""
 
-Run by `python -I -S` with the arguments CONTROL_FD STATUS_FD DRIVER_PID; standard library only. It stands between
-them because
-
-* a parent-death signal set in the driver's own child fires when the *thread* that forked it ends, and trio and
-  asyncio fork in worker threads; the guard has one thread;
-* a child subreaper keeps every descendant below it, also one that called setsid or forked twice; in the host program
-  that would change the host's behaviour;
-* when the driver is killed by SIGKILL, somebody must be left to clean up.
-
-It reads one launch order from CONTROL_FD (`read_order`), starts the harness in its own session with the standard
-streams that it inherited, and lets go of these. Then it takes commands from CONTROL_FD and reports on STATUS_FD, both
-as JSON lines:
-
-    > {"id": 1, "command": "list"}
-    > {"id": 2, "command": "sweep", "keep": [pid, ...], "harness": false}
-    > {"id": 3, "command": "signal", "number": 15, "to": "cli" | "group" | "all"}
-    < {"event": "started", "pid": 7, "create_time": 1.5}
-    < {"event": "failed", "stage": "chdir" | "exec", "errno": 2}
-    < {"event": "exited", "code": 0}                       (negative: killed by that signal)
-    < {"event": "reply", "id": 1, "processes": [...], "survivors": [...]}   (for a sweep: killed, and still alive)
-
-When CONTROL_FD reports the end of the stream, or the driver is gone, or it is asked by SIGTERM, it sends SIGTERM to
-the harness's group, waits for `TERM_GRACE_SECONDS`, sends SIGKILL to all that is left below it until nothing is, and
-exits. If it is killed by SIGKILL itself, the harness dies by its parent-death signal (Linux).
-"""
-
-# Loading pathlib would delay the start of every harness by some 10 ms.
-# ruff: noqa: PTH119, PTH123, PTH208
+# It runs without the rest of the package around it, so there is no absolute name to import from.
+# ruff: noqa: TID252
 
 from __future__ import annotations
 
-import ctypes
 import os
 import select
 import signal
 import sys
 import time
 
-LINUX = sys.platform == "linux"
-#: some builds of Python for Linux lack these calls, as their C headers were older than Linux 5.3
-HAS_HANDLES = hasattr(os, "pidfd_open") and hasattr(signal, "pidfd_send_signal")
+from .launch import Order, become_harness, become_subreaper, read_order
+from .table import HAS_HANDLES, LINUX, Seen, boot_time, kill_exactly, process_table, read_stat
+
 #: how long the harness may take to end after SIGTERM when the driver is gone
 TERM_GRACE_SECONDS = 0.5
 #: how long a killed process may take to disappear before it is given up (another user's, or stuck in the kernel)
 KILL_SECONDS = 5.0
-#: how much of a command line is reported
-CMDLINE_BYTES = 4096
-
-PR_SET_PDEATHSIG = 1
-PR_SET_CHILD_SUBREAPER = 36
-
-
-class Seen:
-    """One process of the process table."""
-
-    __slots__ = ("group", "name", "parent", "pid", "session", "started", "state")
-
-    def __init__(
-        self, pid: int, parent: int, group: int, session: int, state: str, name: str, started: float
-    ) -> None:
-        self.pid = pid
-        self.parent = parent
-        self.group = group
-        self.session = session
-        self.state = state
-        self.name = name
-        self.started = started
-
-    @property
-    def alive(self) -> bool:
-        return self.state not in ("Z", "X")
-
-    def described(self) -> dict[str, object]:
-        return {
-            "pid": self.pid,
-            "parent_pid": self.parent,
-            "name": self.name,
-            "cmdline": read_cmdline(self.pid),
-            "create_time": self.started,
-            "session_id": self.session,
-        }
-
-
-def read_cmdline(pid: int) -> list[str]:
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            raw = file.read(CMDLINE_BYTES)
-    except OSError:
-        return []
-    return [part.decode("utf-8", "replace") for part in raw.rstrip(b"\0").split(b"\0")] if raw else []
-
-
-def boot_time() -> float:
-    with open("/proc/stat", "rb") as file:
-        for line in file:
-            if line.startswith(b"btime"):
-                return float(line.split()[1])
-    return 0.0
-
-
-def read_stat(pid: int, boot: float) -> Seen | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            raw = file.read()
-    except OSError:
-        return None
-    # The name stands in parentheses and may hold any byte, parentheses and spaces included.
-    opened, closed = raw.find(b"("), raw.rfind(b")")
-    fields = raw[closed + 2 :].split()
-    return Seen(
-        pid,
-        int(fields[1]),
-        int(fields[2]),
-        int(fields[3]),
-        fields[0].decode(),
-        raw[opened + 1 : closed].decode("utf-8", "replace"),
-        int(fields[19]) / os.sysconf("SC_CLK_TCK") + boot,
-    )
-
-
-def process_table() -> list[Seen]:
-    if not LINUX:
-        return process_table_by_ps()
-    boot = boot_time()
-    table: list[Seen] = []
-    # A parent that ends while the table is read leaves its child cut off from the tree: read again. More than a few
-    # times would be in vain, where /proc hides the processes of others.
-    for _ in range(3):
-        seen = (read_stat(int(entry), boot) for entry in os.listdir("/proc") if entry.isdigit())
-        table = [process for process in seen if process is not None]
-        pids = {process.pid for process in table}
-        if all(process.parent in pids or process.parent == 0 for process in table):
-            break
-    return table
-
-
-def process_table_by_ps() -> list[Seen]:
-    """The process table of a system without /proc."""
-    import subprocess
-
-    command = ["ps", "-A", "-o", "pid=,ppid=,pgid=,stat=,lstart=,comm="]
-    environment = {"LC_ALL": "C", "PATH": "/usr/bin:/bin"}
-    listing = subprocess.run(command, env=environment, capture_output=True, check=False)
-    return parse_ps(listing.stdout.decode("utf-8", "replace"))
-
-
-def parse_ps(listing: str) -> list[Seen]:
-    """Read what ps prints; it does not tell sessions (the group stands in), and start times are whole seconds."""
-    table: list[Seen] = []
-    for line in listing.splitlines():
-        fields = line.split(None, 9)
-        if len(fields) == 10:
-            started = time.mktime(time.strptime(" ".join(fields[4:9]), "%a %b %d %H:%M:%S %Y"))
-            pid, parent, group = int(fields[0]), int(fields[1]), int(fields[2])
-            table.append(Seen(pid, parent, group, group, fields[3][0], os.path.basename(fields[9]), started))
-    return table
-
-
-def prctl(option: int, value: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if (
-        libc.prctl(option, ctypes.c_ulong(value), ctypes.c_ulong(0), ctypes.c_ulong(0), ctypes.c_ulong(0))
-        != 0
-    ):
-        raise OSError(ctypes.get_errno(), "prctl")
-
-
-class Order:
-    """What to start: fields of bytes, so that names and arguments of any encoding pass unchanged."""
-
-    __slots__ = ("argv", "cwd", "environment", "executable")
-
-    def __init__(self, fields: list[bytes]) -> None:
-        self.cwd, self.executable = fields[0], fields[1]
-        count = int(fields[2])
-        self.argv = fields[3 : 3 + count]
-        self.environment: dict[bytes, bytes] = {}
-        for entry in fields[3 + count :]:
-            name, _, value = entry.partition(b"=")
-            self.environment[name] = value
-
-
-def read_exactly(fd: int, size: int) -> bytes:
-    pieces: list[bytes] = []
-    while size:
-        piece = os.read(fd, min(size, 1 << 16))
-        if not piece:
-            raise EOFError
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
-
-
-def read_order(fd: int) -> Order:
-    """Read the launch order: a count, then so many fields, each with its length in front (4 bytes, big-endian)."""
-    count = int.from_bytes(read_exactly(fd, 4), "big")
-    return Order([read_exactly(fd, int.from_bytes(read_exactly(fd, 4), "big")) for _ in range(count)])
-
-
-def become_harness(order: Order, failures: int, guard: int) -> None:
-    """In the new child: turn into the harness, or report why not. Never returns."""
-    stage = b"exec"
-    try:
-        os.setsid()
-        if LINUX:
-            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != guard:
-                os._exit(127)
-        for number in range(1, signal.NSIG):
-            try:
-                signal.signal(number, signal.SIG_DFL)
-            except (OSError, ValueError):
-                continue  # SIGKILL, SIGSTOP, and those that the C library keeps for itself
-        stage = b"chdir"
-        os.chdir(order.cwd)
-        stage = b"exec"
-        os.execve(order.executable, order.argv, order.environment)
-    except OSError as error:
-        os.write(failures, b"%s %d" % (stage, error.errno or 0))
-    finally:
-        os._exit(127)
 
 
 class Guard:
@@ -243,8 +40,7 @@ class Guard:
     def prepare(self) -> None:
         os.set_inheritable(self.control, False)
         os.set_inheritable(self.status, False)
-        if LINUX:
-            prctl(PR_SET_CHILD_SUBREAPER, 1)
+        become_subreaper()
         for name in (
             "SIGINT",
             "SIGHUP",
@@ -476,31 +272,6 @@ def open_driver(driver: int) -> int | None:
         os.close(handle)
         return None
     return handle
-
-
-def kill_exactly(process: Seen) -> int | None:
-    """SIGKILL this process and no later one with its id; return a handle that reports its death, if there is one."""
-    handle: int | None = None
-    try:
-        if sys.platform == "linux" and HAS_HANDLES:
-            handle = os.pidfd_open(process.pid)
-    except ProcessLookupError:
-        return None
-    except OSError:
-        handle = None  # no such call before Linux 5.3, or no descriptor left: kill by id
-    try:
-        if handle is None or sys.platform != "linux":
-            os.kill(process.pid, signal.SIGKILL)
-            return None
-        now = read_stat(process.pid, boot_time())
-        if now is not None and now.started == process.started:
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
-            return handle
-    except OSError:
-        pass
-    if handle is not None:
-        os.close(handle)
-    return None
 
 
 def main() -> None:

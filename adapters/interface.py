@@ -57,11 +57,13 @@ class ModelEndpoint:
         base_url: without a trailing slash; the dialect's own path (`/v1/messages`, `/v1/responses`) follows it.
         api_key: the key that the harness sends there.
         model: the model's name; None leaves the adapter's default.
+        retries: how often the harness tries a failed request again; None leaves the adapter's default.
     """
 
     base_url: str
     api_key: str = field(repr=False)
     model: str | None = None
+    retries: int | None = None
 
 
 class Origin(StrEnum):

@@ -6,9 +6,10 @@ import os
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
-from checkrein.adapters.interface import ModelEndpoint
+from checkrein.adapters.interface import HarnessAdapter, ModelEndpoint
 from checkrein.adapters.interrupting import LadderTimes
 from checkrein.adapters.opening import open_session
 from checkrein.adapters.policy import Policy
@@ -123,6 +124,8 @@ class Arena:
         approval_seconds: float = 600.0,
         call_seconds: float = 20.0,
         ladder: LadderTimes | None = None,
+        retries: int | None = None,
+        adapter: HarnessAdapter | None = None,
     ) -> AsyncGenerator[Session]:
         """Open a conversation with the harness, in `workspace`, with `home`, and with the wire on the timeline.
 
@@ -134,20 +137,22 @@ class Arena:
             approval_seconds: how long an approval waits for a person.
             call_seconds: how long the harness may take to answer one call.
             ladder: times of the interrupt ladder.
+            retries: how often the harness tries a failed model request again; None leaves the adapter's default.
+            adapter: instead of the harness's own, for a scenario that meddles with it on purpose.
 
         Raises:
             CheckreinError: whatever `open_session` raises.
         """
         begun = time.monotonic()
         async with open_session(
-            self.target.adapter,
+            adapter or self.target.adapter,
             cwd=cwd or self.workspace,
             policy=policy,
             resume=resume,
             fork=fork,
             binary=self.target.binary,
             home=self.home,
-            endpoint=self.endpoint,
+            endpoint=replace(self.endpoint, retries=retries),
             environment=self.environment if environment is None else environment,
             approval_seconds=approval_seconds,
             call_seconds=call_seconds,

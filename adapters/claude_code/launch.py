@@ -104,7 +104,9 @@ def _environment(spec: SessionSpec) -> dict[str, str]:
 
 
 def _endpoint_environment(endpoint: ModelEndpoint) -> dict[str, str]:
+    retries = {} if endpoint.retries is None else {"CLAUDE_CODE_MAX_RETRIES": str(endpoint.retries)}
     return {
+        **retries,
         "ANTHROPIC_BASE_URL": endpoint.base_url,
         "ANTHROPIC_API_KEY": endpoint.api_key,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

@@ -101,6 +101,7 @@ def _overrides(spec: SessionSpec) -> dict[str, str | int | bool]:
         "features.goals": False,
     }
     if spec.endpoint is not None:
+        retries = RETRIES if spec.endpoint.retries is None else spec.endpoint.retries
         provider = f"model_providers.{PROVIDER}"
         settings |= {
             "model": _model(spec) or DEFAULT_MODEL,
@@ -110,8 +111,8 @@ def _overrides(spec: SessionSpec) -> dict[str, str | int | bool]:
             f"{provider}.wire_api": "responses",
             f"{provider}.env_key": KEY_VARIABLE,
             f"{provider}.supports_websockets": False,
-            f"{provider}.request_max_retries": RETRIES,
-            f"{provider}.stream_max_retries": RETRIES,
+            f"{provider}.request_max_retries": retries,
+            f"{provider}.stream_max_retries": retries,
             "features.plugins": False,
             "features.unbounded_connection_retries": False,
             "shell_environment_policy.ignore_default_excludes": False,

@@ -1,0 +1,31 @@
+"""What the conformance kit must know of Claude Code. Paths as seen on 2.1.332."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import msgspec
+
+from checkrein.adapters.claude_code.launch import PERMISSION_MODE
+from checkrein.adapters.claude_code.model_profile import PROFILE
+from checkrein.adapters.kit_facts import KitFacts, Widening
+
+
+def persistent_grant(question: Mapping[str, object]) -> bytes:
+    """Allow, with an exact rule for `localSettings`: a file in the workspace that later sessions obey."""
+    request = cast("dict[str, object]", question["request"])
+    call = cast("dict[str, object]", request["input"])
+    rule = {"toolName": request["tool_name"], "ruleContent": call["command"]}
+    grant = {"type": "addRules", "rules": [rule], "behavior": "allow", "destination": "localSettings"}
+    answer = {"behavior": "allow", "updatedInput": call, "updatedPermissions": [grant]}
+    response = {"subtype": "success", "request_id": question["request_id"], "response": answer}
+    return msgspec.json.encode({"type": "control_response", "response": response})
+
+
+KIT = KitFacts(
+    profile=PROFILE,
+    transcripts=(".claude/projects/*",),
+    persistent_grant=persistent_grant,
+    widening=Widening(argv={PERMISSION_MODE: "acceptEdits"}),
+)

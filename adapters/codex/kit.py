@@ -1,0 +1,28 @@
+"""What the conformance kit must know of Codex. Paths as seen on 0.171.0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import msgspec
+
+from checkrein.adapters.codex.launch import ASKING
+from checkrein.adapters.codex.model_profile import PROFILE
+from checkrein.adapters.kit_facts import KitFacts, Widening
+
+
+def persistent_grant(question: Mapping[str, object]) -> bytes:
+    """Accept, with the amendment of the execution policy that Codex proposes: a rule in `rules/default.rules`."""
+    parameters = cast("dict[str, object]", question["params"])
+    amendment = {"execpolicy_amendment": parameters["proposedExecpolicyAmendment"]}
+    decision = {"decision": {"acceptWithExecpolicyAmendment": amendment}}
+    return msgspec.json.encode({"id": question["id"], "result": decision})
+
+
+KIT = KitFacts(
+    profile=PROFILE,
+    transcripts=(".codex/sessions/*",),
+    persistent_grant=persistent_grant,
+    widening=Widening(lines={f'"approvalPolicy":"{ASKING}"'.encode(): b'"approvalPolicy":"on-request"'}),
+)

@@ -1,0 +1,42 @@
+"""What the conformance kit must know of a harness beside its adapter: `KIT` in the adapter package's module `kit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from checkrein.scripted_models import HarnessProfile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Widening:
+    """How to make the real harness run under a wider policy than the one asked for, as texts to replace.
+
+    The kit does this on purpose, to see that a session refuses to run then.
+
+    Args:
+        argv: words of the command line.
+        lines: parts of the lines that are sent.
+    """
+
+    argv: Mapping[str, str] = field(default_factory=dict[str, str])
+    lines: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KitFacts:
+    """One harness, for the kit.
+
+    Args:
+        profile: the harness as a scripted model sees it.
+        transcripts: shell patterns, relative to HOME, of the files in which the harness keeps its conversations
+            and the state that every turn changes; a grant in any of them would be seen by its text.
+        persistent_grant: the line that answers a question (given as its message) with the harness's own lasting
+            grant; the negative control of `allow_always`.
+        widening: see there.
+    """
+
+    profile: HarnessProfile
+    transcripts: tuple[str, ...]
+    persistent_grant: Callable[[Mapping[str, object]], bytes]
+    widening: Widening

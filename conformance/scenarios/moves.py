@@ -1,0 +1,170 @@
+"""Moves that several scenarios make: waiting with a deadline, answering, and watching for quiet."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import anyio
+
+from checkrein.adapters import Approval, Outcome, Session, Turn
+from checkrein.adapters.events import Event, TextDelta, ToolFinished
+from checkrein.conformance.scenario import Arena
+from checkrein.scripted_models import DeadlineExceeded, HeldTool
+
+T = TypeVar("T")
+
+#: How long a harness may take for anything, in seconds; far more than any was seen to take.
+PATIENCE = 20.0
+
+#: From the terminal event to quiet, and how long quiet must last, in seconds (see the contract, area interrupt).
+UNTIL_QUIET, QUIET_FOR = 5.0, 2.0
+
+#: Rows of the timeline that an expired wait prints.
+SHOWN_ROWS = 80
+
+
+async def within(arena: Arena, what: str, awaited: Awaitable[T], seconds: float = PATIENCE) -> T:
+    """Await the harness, at most so long.
+
+    Raises:
+        DeadlineExceeded: it took longer; shows the merged timeline.
+    """
+    try:
+        with anyio.fail_after(seconds):
+            return await awaited
+    except TimeoutError:
+        raise DeadlineExceeded(
+            waited_for=what, seconds=seconds, timeline=arena.timeline.render(last=SHOWN_ROWS)
+        ) from None
+
+
+async def finish(arena: Arena, turn: Turn) -> Outcome:
+    """Wait for the end of a turn."""
+    return await within(arena, "the end of the turn", turn.outcome())
+
+
+async def run(arena: Arena, session: Session, prompt: str) -> Outcome:
+    """Run a whole turn that needs no person."""
+    return await finish(arena, await session.start(prompt))
+
+
+async def next_approval(arena: Arena, turn: Turn) -> Approval:
+    """The next approval that needs a person.
+
+    Raises:
+        DeadlineExceeded: none came, or the turn ended without one.
+    """
+
+    async def take() -> Approval:
+        async for approval in turn.approvals():
+            return approval
+        raise DeadlineExceeded(
+            waited_for="an approval; the turn ended without one",
+            seconds=PATIENCE,
+            timeline=arena.timeline.render(last=SHOWN_ROWS),
+        )
+
+    return await within(arena, "an approval", take())
+
+
+async def text_seen(arena: Arena, turn: Turn) -> None:
+    """Wait until the harness has shown a piece of the model's text."""
+    await _event(arena, turn, "a piece of text from the harness", lambda event: isinstance(event, TextDelta))
+
+
+async def result_seen(arena: Arena, turn: Turn, call_id: str) -> ToolFinished:
+    """Wait until the harness has reported the result of a call."""
+    event = await _event(
+        arena,
+        turn,
+        f"the result of {call_id}",
+        lambda event: isinstance(event, ToolFinished) and event.call_id == call_id,
+    )
+    assert isinstance(event, ToolFinished)
+    return event
+
+
+async def _event(arena: Arena, turn: Turn, what: str, wanted: Callable[[Event], bool]) -> Event:
+
+    async def take() -> Event:
+        async for event in turn.events():
+            if wanted(event):
+                return event
+        raise DeadlineExceeded(
+            waited_for=f"{what}; the turn ended without it",
+            seconds=PATIENCE,
+            timeline=arena.timeline.render(last=SHOWN_ROWS),
+        )
+
+    return await within(arena, what, take())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quiet:
+    """What was seen after the end of a turn.
+
+    Args:
+        holds: nothing moved.
+        words: what moved, or that nothing did.
+    """
+
+    holds: bool
+    words: str
+
+
+async def watch_quiet(arena: Arena, *tools: HeldTool) -> Quiet:
+    """Call this right after the terminal event: is the harness quiet within 5 s, and for 2 s from then on?
+
+    Args:
+        tools: the foreground tools that ran when the turn was stopped.
+    """
+    stirred: list[str] = []
+    for tool in tools:
+        try:
+            await tool.ended(timeout=UNTIL_QUIET)
+        except DeadlineExceeded:
+            stirred.append(
+                f"the process of tool {tool.name!r} (pid {tool.pid}) was alive {UNTIL_QUIET:g} s after the end"
+            )
+    requests = len(arena.model.requests)
+    before = arena.tree(arena.workspace)
+    try:
+        await arena.model.quiet_for(QUIET_FOR, timeout=UNTIL_QUIET)
+    except DeadlineExceeded:
+        stirred.append("model requests kept coming")
+    later = arena.model.requests[requests:]
+    stirred += [f"model request {request.number} came after the end" for request in later]
+    stirred += [str(change) for change in arena.difference(before, arena.tree(arena.workspace), ignore=())]
+    stirred += [
+        f"process {process.pid} is alive: {' '.join(process.cmdline)[:120]}"
+        for process in arena.processes(without_harness=True)
+    ]
+    return Quiet(holds=not stirred, words="; ".join(stirred) or "no process, no request, no file change")
+
+
+def judge_outcome(arena: Arena, clause: str, outcome: Outcome) -> None:
+    """Judge the outcome of an interrupted turn."""
+    stopped_by = outcome.stopped_by.value if outcome.stopped_by else None
+    arena.judge(
+        clause,
+        holds=outcome.status.value == "interrupted"
+        and outcome.exit_status == 130
+        and bool(outcome.reason)
+        and stopped_by == "harness",
+        expected="interrupted, exit status 130, with a reason, stopped by the harness's own interrupt",
+        observed=f"{outcome.status.value}, exit status {outcome.exit_status}, stopped by {stopped_by}: {outcome.reason}",
+        enforced_by="adapter",
+    )
+
+
+def judge_quiet(arena: Arena, clause: str, quiet: Quiet, *, enforced_by: str) -> None:
+    """Judge whether the harness was quiet."""
+    arena.judge(
+        clause,
+        holds=quiet.holds,
+        expected=f"quiet within {UNTIL_QUIET:g} s and for {QUIET_FOR:g} s: no process, no request, no file change",
+        observed=quiet.words,
+        enforced_by=enforced_by,
+    )

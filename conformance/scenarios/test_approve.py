@@ -1,0 +1,311 @@
+"""Approvals: the person decides; `always` means calls like this one, in this turn, on no disk."""
+
+from __future__ import annotations
+
+import re
+
+from checkrein.adapters import ResolvedBy, Turn
+from checkrein.conformance.file_tree import FileTree
+from checkrein.conformance.scenario import Arena, scenario
+from checkrein.conformance.scenarios.moves import PATIENCE, finish, next_approval, run, within
+from checkrein.scripted_models import read_file, say, shell, write_file
+from checkrein.scripted_models.reply import Element
+
+#: How long nothing may happen while an approval is open, in seconds.
+WAITED = 1.0
+
+#: The command that is allowed always.
+ALWAYS = "touch one.txt"
+
+
+@scenario("approve.ask.waits", "approve.allow.runs-once")
+async def test_an_allowed_call_waits_and_runs_once(arena: Arena) -> None:
+    ran = arena.workspace / "ran.txt"
+    arena.script.main([shell("echo ran >> ran.txt", id="call_run")])
+    arena.script.main([say("Done.")])
+    async with arena.session(policy="ask") as session:
+        turn = await session.start("run it")
+        approval = await next_approval(arena, turn)
+        before = arena.tree(arena.workspace)
+        await arena.model.quiet_for(WAITED, timeout=PATIENCE)
+        stirred = [str(change) for change in arena.difference(before, arena.tree(arena.workspace), ignore=())]
+        stirred += [process.name for process in arena.processes(without_harness=True)]
+        requests = len(arena.model.main_requests)
+        arena.judge(
+            "approve.ask.waits",
+            holds=not stirred and requests == 1 and not ran.exists(),
+            expected=f"for {WAITED:g} s no file, no process, no further model request",
+            observed=f"{stirred or 'nothing'}; {requests} request(s)",
+            enforced_by="harness",
+        )
+        await approval.allow()
+        outcome = await finish(arena, turn)
+        text = ran.read_text() if ran.exists() else ""
+        arena.judge(
+            "approve.allow.runs-once",
+            holds=text == "ran\n"
+            and outcome.status.value == "completed"
+            and len(arena.model.main_requests) == 2,
+            expected="the command ran once, the turn completed",
+            observed=f"the file holds {text!r}; {outcome.status.value}; {len(arena.model.main_requests)} requests",
+            enforced_by="harness",
+        )
+
+
+@scenario("approve.deny.not-run", "approve.deny.turn-goes-on", "approve.deny.message-reaches-model")
+async def test_a_denied_call(arena: Arena) -> None:
+    message = "not on main: open a branch “first”"
+    arena.script.main([shell("touch forbidden.txt", id="call_touch")])
+    arena.script.main([say("Understood, a branch first.")])
+    async with arena.session(policy="ask") as session:
+        turn = await session.start("touch it")
+        await (await next_approval(arena, turn)).deny(message)
+        outcome = await finish(arena, turn)
+        ran = (arena.workspace / "forbidden.txt").exists()
+        views = [request.view for request in arena.model.main_requests[1:]]
+        answered = bool(views) and "call_touch" in views[0].results
+        arena.judge(
+            "approve.deny.not-run",
+            holds=not ran,
+            expected="the file that the command makes is not there",
+            observed="it is there" if ran else "it is not there",
+            enforced_by="harness",
+        )
+        arena.judge(
+            "approve.deny.turn-goes-on",
+            holds=answered
+            and (outcome.status.value, outcome.text) == ("completed", "Understood, a branch first."),
+            expected="the model gets a result for the call and answers; completed",
+            observed=f"result: {answered}; {outcome.status.value}, {outcome.text!r}",
+            enforced_by="harness",
+        )
+        seen = views[0].count(message) if views else 0
+        arena.judge(
+            "approve.deny.message-reaches-model",
+            holds=seen == 1,
+            expected="the message is in the next request of the turn, once",
+            observed=f"{seen} time(s) in the next request",
+            enforced_by="harness" if arena.target.harness == "claude-code" else "adapter",
+        )
+
+
+@scenario(
+    "approve.always.same-call-not-asked",
+    "approve.always.not-wider",
+    "approve.always.writes-nothing",
+    "approve.always.next-turn-asks",
+    "approve.always.resume-asks",
+    seconds=90.0,
+)
+async def test_allow_always(arena: Arena) -> None:
+    secret = arena.outside / "secret.txt"
+    secret.write_text("outside\n")
+    others: dict[str, Element] = {
+        "call_other_command": shell("touch two.txt", id="call_other_command"),
+        "call_longer_command": shell(f"{ALWAYS} three.txt", id="call_longer_command"),
+        "call_edit": write_file(str(arena.workspace / "edited.txt"), "edited\n", id="call_edit"),
+        "call_outside": read_file(str(secret), id="call_outside"),
+    }
+    arena.script.main([say("Warm.")])
+    for call_id in ("call_first", "call_again"):
+        arena.script.main([shell(ALWAYS, id=call_id)])
+    for element in others.values():
+        arena.script.main([element])
+    arena.script.main([say("Enough.")])
+    for place in ("next", "resumed"):
+        arena.script.main([shell(ALWAYS, id=f"call_{place}")])
+        arena.script.main([say("Denied.")])
+    async with arena.session(policy="ask") as session:
+        # A first turn, so that what the harness writes in every turn is there before the comparison begins.
+        await run(arena, session, "warm up")
+        before = arena.tree()
+        turn = await session.start("touch one twice, then other things")
+        await (await next_approval(arena, turn)).allow_always()
+        asked = await deny_all(arena, turn)
+        _judge_same_call(arena, turn)
+        missing = [call_id for call_id in others if call_id not in asked]
+        arena.judge(
+            "approve.always.not-wider",
+            holds=not missing,
+            expected=f"asked: {', '.join(others)}",
+            observed=f"not asked: {', '.join(missing)}" if missing else "all asked",
+            enforced_by="adapter",
+        )
+        _judge_writes_nothing(arena, before)
+        asked = await deny_all(arena, await session.start("touch it once more"))
+        _judge_asked(arena, "approve.always.next-turn-asks", asked == ["call_next"], "in the next turn")
+        session_id = session.id
+    async with arena.session(policy="ask", resume=session_id) as resumed:
+        asked = await deny_all(arena, await resumed.start("and once more"))
+        _judge_asked(arena, "approve.always.resume-asks", asked == ["call_resumed"], "in the resumed session")
+
+
+async def deny_all(arena: Arena, turn: Turn) -> list[str]:
+    """Deny whatever is still asked in the turn, to its end; the ids of those calls."""
+    asked: list[str] = []
+
+    async def deny() -> None:
+        async for approval in turn.approvals():
+            asked.append(approval.call.call_id)
+            await approval.deny("not this one")
+
+    await within(arena, "the end of a turn whose calls are denied", deny())
+    await finish(arena, turn)
+    return asked
+
+
+def _judge_same_call(arena: Arena, turn: Turn) -> None:
+    by_person = [approval for approval in turn.asked if approval.resolved_by is ResolvedBy.PERSON]
+    allowed = by_person[0].call.command if by_person else None
+    of_command = [approval.call.call_id for approval in by_person if approval.call.command == allowed]
+    again = arena.model.main_requests[3].view.results.get("call_again")
+    ran = again is not None and not again.error and "not this one" not in again.text
+    arena.judge(
+        "approve.always.same-call-not-asked",
+        holds=of_command == ["call_first"] and ran,
+        expected="a person was asked for the first of two like calls only; the second ran",
+        observed=f"asked for {of_command}; the second {'ran' if ran else 'did not run'}",
+        enforced_by="adapter",
+    )
+
+
+def _judge_writes_nothing(arena: Arena, before: FileTree) -> None:
+    # What the granted command itself makes is not the grant's.
+    made_by_the_command = arena.workspace / "one.txt"
+    changes = [
+        change for change in arena.difference(before, arena.tree()) if change.path != made_by_the_command
+    ]
+    arena.judge(
+        "approve.always.writes-nothing",
+        holds=not changes,
+        expected="home, configuration and workspace differ only where the harness keeps its transcript",
+        observed="; ".join(map(str, changes)) or "no other difference",
+        enforced_by="adapter",
+    )
+
+
+def _judge_asked(arena: Arena, clause: str, asked: bool, where: str) -> None:
+    arena.judge(
+        clause,
+        holds=asked,
+        expected=f"the same call is asked again {where}",
+        observed=f"{'asked' if asked else 'not asked'} {where}",
+        enforced_by="adapter",
+    )
+
+
+@scenario("approve.always.control")
+async def test_the_harness_own_lasting_grant_is_caught(arena: Arena) -> None:
+    arena.script.main([say("Warm.")])
+    arena.script.main([shell(ALWAYS, id="call_first")])
+    arena.script.main([say("Done.")])
+    async with arena.session(policy="ask") as session:
+        await run(arena, session, "warm up")
+        before = arena.tree()
+        turn = await session.start("touch it")
+        approval = await next_approval(arena, turn)
+        question = next(row for row in reversed(arena.wire.received()) if approval.call.call_id in row.text)
+        assert session.link is not None
+        await session.link.process.send(arena.target.kit.persistent_grant(question.message))
+        await finish(arena, turn)
+        made_by_the_command = arena.workspace / "one.txt"
+        changes = [
+            change for change in arena.difference(before, arena.tree()) if change.path != made_by_the_command
+        ]
+        arena.judge(
+            "approve.always.control",
+            holds=bool(changes),
+            expected="the comparison of file trees shows the harness's own lasting grant",
+            observed="; ".join(map(str, changes)) or "no difference: the comparison is blind",
+            enforced_by=None,
+        )
+
+
+@scenario("approve.shown.whole")
+async def test_what_an_approval_shows(arena: Arena) -> None:
+    filler = "x" * 3000
+    command = f"echo 'begin\u202e\u200b\x1b[2K' {filler} && touch the-hidden-end.txt"
+    arena.script.main([shell(command, id="call_long")])
+    arena.script.main([say("Fine.")])
+    async with arena.session(policy="ask") as session:
+        turn = await session.start("echo it")
+        approval = await next_approval(arena, turn)
+        raw = approval.call.command or ""
+        seen = approval.shown
+        await approval.deny("no")
+        await finish(arena, turn)
+        faults = _faults(raw, seen, command)
+        arena.judge(
+            "approve.shown.whole",
+            holds=not faults,
+            expected="the whole command in the approval; both ends shown, the cut marked with its true length, "
+            "control and invisible characters written out",
+            observed="; ".join(faults) or f"{seen[:90]!r} … {seen[-60:]!r}",
+            enforced_by="adapter",
+        )
+
+
+def _faults(raw: str, seen: str, command: str) -> list[str]:
+    faults: list[str] = []
+    if command not in raw:
+        faults.append("the approval does not hold the whole command")
+    if invisible := sorted({character for character in seen if character in "\u202e\u200b\x1b"}):
+        faults.append(f"shown raw: {invisible}")
+    for part in ("echo 'begin⟨U+202E⟩⟨U+200B⟩⟨U+001B⟩[2K'", "touch the-hidden-end.txt"):
+        if part not in seen:
+            faults.append(f"not shown: {part}")
+    cut = re.search(r"\[…(\d+) characters not shown…\]", seen)
+    if cut is None:
+        faults.append("the cut is not marked")
+    elif int(cut[1]) != _hidden(raw, seen, cut):
+        faults.append(f"the cut says {cut[1]} characters, it hides {_hidden(raw, seen, cut)}")
+    return faults
+
+
+def _hidden(raw: str, seen: str, cut: re.Match[str]) -> int:
+    """How many characters of the raw command are not in what is shown."""
+    escapes = re.compile(r"⟨U\+[0-9A-F]+⟩")
+    shown_characters = len(escapes.sub("?", seen[: cut.start()])) + len(escapes.sub("?", seen[cut.end() :]))
+    return len(raw) - shown_characters
+
+
+@scenario("approve.edit.asks")
+async def test_a_file_edit_asks(arena: Arena) -> None:
+    path = arena.workspace / "notes.txt"
+    arena.script.main([write_file(str(path), "the very first line\n", id="call_write")])
+    arena.script.main([say("Left.")])
+    async with arena.session(policy="ask") as session:
+        turn = await session.start("write it")
+        approval = await next_approval(arena, turn)
+        seen = approval.shown
+        await approval.deny("no")
+        await finish(arena, turn)
+        arena.judge(
+            "approve.edit.asks",
+            holds="notes.txt" in seen and "the very first line" in seen and not path.exists(),
+            expected="asked, with path and change; after a deny the file is not there",
+            observed=f"shown {seen[:300]!r}; the file {'is' if path.exists() else 'is not'} there",
+            enforced_by="harness",
+        )
+
+
+@scenario("approve.read-outside.asks")
+async def test_reading_outside_the_workspace_asks(arena: Arena) -> None:
+    secret = arena.outside / "secret.txt"
+    secret.write_text("the-content-outside\n")
+    arena.script.main([read_file(str(secret), id="call_read")])
+    arena.script.main([say("Not read.")])
+    async with arena.session(policy="ask") as session:
+        turn = await session.start("read it")
+        approval = await next_approval(arena, turn)
+        seen = approval.shown
+        await approval.deny("no")
+        await finish(arena, turn)
+        leaked = sum(request.view.count("the-content-outside") for request in arena.model.requests)
+        arena.judge(
+            "approve.read-outside.asks",
+            holds=str(secret) in seen and leaked == 0,
+            expected="asked, with the path; after a deny the content is in no model request",
+            observed=f"shown {seen[:200]!r}; content seen {leaked} time(s)",
+            enforced_by="harness",
+        )

@@ -1,0 +1,62 @@
+"""The driver command, in a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import anyio
+import pexpect
+
+from checkrein.conformance.arena import DUMMY_KEY
+from checkrein.conformance.scenario import Arena, scenario
+from checkrein.conformance.scenarios.moves import PATIENCE
+from checkrein.scripted_models import say, shell
+
+#: How long the command may take from ctrl-c to its end, in seconds.
+UNTIL_EXIT = 15.0
+
+
+@scenario("drive.ctrl-c.exit-130")
+async def test_ctrl_c_on_the_driver_command(arena: Arena) -> None:
+    build = arena.script.held_tool("build")
+    arena.script.main([say("Building."), shell(build, id="call_build")])
+    arguments = [
+        "-m", "checkrein.conformance", "drive", arena.target.label, "build it",
+        "--cwd", str(arena.workspace), "--home", str(arena.home), "--policy", "auto",
+        "--model-base-url", arena.model.base_url,
+    ]  # fmt: skip
+    state = arena.folder.root / "state"
+    environment = {**os.environ, "CHECKREIN_MODEL_API_KEY": DUMMY_KEY, "CHECKREIN_STATE": str(state)}
+    screen = (arena.folder.root / "screen.txt").open("w")
+    terminal = pexpect.spawn(
+        sys.executable, arguments, env=environment, encoding="utf-8", logfile=screen, timeout=PATIENCE
+    )  # type: ignore[arg-type]  # typeshed wants os._Environ
+    try:
+        await build.running_for(0.5, timeout=2 * PATIENCE)
+        terminal.sendintr()
+        await anyio.to_thread.run_sync(lambda: terminal.expect(pexpect.EOF, timeout=UNTIL_EXIT))
+        await anyio.to_thread.run_sync(terminal.wait)
+    finally:
+        if terminal.isalive():
+            terminal.kill(signal.SIGKILL)
+        terminal.close()
+        screen.close()
+    left = [f"{process.pid} {process.name}" for process in arena.processes()]
+    record = _record(state)
+    native = (record.get("status"), record.get("stopped_by"))
+    arena.judge(
+        "drive.ctrl-c.exit-130",
+        holds=terminal.exitstatus == 130 and not left and native == ("interrupted", "harness"),
+        expected="exit status 130, no process left, a record that says interrupted, stopped by the harness itself",
+        observed=f"exit status {terminal.exitstatus}, signal {terminal.signalstatus}; left: {left or 'nothing'}; record: {native}",
+        enforced_by="adapter",
+    )
+
+
+def _record(state: Path) -> dict[str, object]:
+    found = sorted(state.glob("records/*.json"))
+    return json.loads(found[0].read_bytes()) if found else {}

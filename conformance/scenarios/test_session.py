@@ -1,0 +1,236 @@
+"""Sessions: known before they start, continued and branched without loss, closed without a trace."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import psutil
+
+from checkrein.adapters import Session
+from checkrein.adapters.errors import PolicyNotEffective
+from checkrein.conformance.scenario import Arena, scenario
+from checkrein.conformance.scenarios.moves import PATIENCE, finish, run
+from checkrein.conformance.scenarios.widened import Widened
+from checkrein.scripted_models import View, say, shell
+
+#: What a surrounding agent leaves in the environment of its children, and baits for the harness's model access.
+POLLUTION = {
+    "CLAUDECODE": "1",
+    "CLAUDE_CODE_ENTRYPOINT": "bait-entrypoint",
+    "ANTHROPIC_BASE_URL": "http://127.0.0.1:9/bait",
+    "ANTHROPIC_AUTH_TOKEN": "bait-token",
+    "CODEX_SANDBOX": "bait-sandbox",
+    "CODEX_THREAD_ID": "bait-thread",
+    "OPENAI_API_KEY": "bait-key",
+    "OPENAI_BASE_URL": "http://127.0.0.1:9/bait",
+    "AI_AGENT": "bait-agent",
+}
+
+
+@scenario("session.start.version-recorded")
+async def test_which_harness_this_is(arena: Arena) -> None:
+    arena.script.main([say("Hello.")])
+    async with arena.session(policy="auto") as session:
+        known = session.harness
+        requests = len(arena.model.requests)
+        actual = hashlib.sha256(Path(arena.target.path).read_bytes()).hexdigest()
+        arena.judge(
+            "session.start.version-recorded",
+            holds=(known.name, known.version, known.sha256)
+            == (arena.target.harness, arena.target.version, actual)
+            and requests == 0,
+            expected=f"{arena.target.harness} {arena.target.version}, sha256 {actual}, before any request",
+            observed=f"{known.name} {known.version}, sha256 {known.sha256}, after {requests} request(s)",
+            enforced_by="adapter",
+        )
+        await run(arena, session, "hello")
+
+
+@scenario("session.start.policy-effective")
+async def test_the_policy_that_holds_is_the_one_asked_for(arena: Arena) -> None:
+    arena.script.main([say("Hello.")])
+    async with arena.session(policy="ask") as session:
+        asked, effective = dict(session.opened.policy_asked), dict(session.opened.policy_effective)
+        await run(arena, session, "hello")
+    requests = len(arena.model.requests)
+    widened = Widened(arena.target.adapter, arena.target.kit.widening)
+    refused = "not refused"
+    try:
+        async with arena.session(policy="ask", adapter=widened):
+            pass
+    except PolicyNotEffective as error:
+        refused = error.where
+    after = len(arena.model.requests) - requests
+    arena.judge(
+        "session.start.policy-effective",
+        holds=asked == effective and bool(asked) and refused != "not refused" and after == 0,
+        expected="what the harness says equals what was asked; widened on purpose, it is refused before any request",
+        observed=f"says {effective}; widened: {refused}, {after} request(s)",
+        enforced_by="adapter",
+    )
+
+
+@scenario("session.close.nothing-left")
+async def test_closing_while_tools_run(arena: Arena) -> None:
+    build = arena.script.held_tool("build", ignore_signals=True)
+    detached = arena.script.held_tool("detached", ignore_signals=True)
+    arena.script.main(
+        [shell(f"setsid {detached.command} >/dev/null 2>&1 & {build.command}", id="call_build")]
+    )
+    async with arena.session(policy="auto") as session:
+        await session.start("build it")
+        await build.started(timeout=PATIENCE)
+        await detached.started(timeout=PATIENCE)
+        pids = {process.pid for process in arena.processes()}
+        arena.require(
+            {build.pid, detached.pid} <= pids, "the tools' processes are found in the process table"
+        )
+    left = [process for process in arena.processes() if psutil.pid_exists(process.pid)]
+    arena.judge(
+        "session.close.nothing-left",
+        holds=not left,
+        expected=f"none of {len(pids)} processes is alive, tools that trap signals and left the process group included",
+        observed="; ".join(f"{process.pid} {' '.join(process.cmdline)[:100]}" for process in left)
+        or "none is alive",
+        enforced_by="adapter",
+    )
+
+
+@scenario("session.resume.continues")
+async def test_a_resumed_session_continues(arena: Arena) -> None:
+    build = arena.script.held_tool("build")
+    arena.script.main([say("Building."), shell(build, id="call_build")])
+    arena.script.main([say("Built it.")])
+    arena.script.main([say("Second answer.")])
+    arena.script.main([say("Resumed answer.")])
+    async with arena.session(policy="auto") as session:
+        turn = await session.start("first prompt")
+        await build.started(timeout=PATIENCE)
+        await turn.steer("a steer on the way")
+        build.finish("the-build-output")
+        await finish(arena, turn)
+        await run(arena, session, "second prompt")
+        session_id = session.id
+    async with arena.session(policy="auto", resume=session_id) as resumed:
+        outcome = await run(arena, resumed, "third prompt")
+        view = (await arena.model.wait_requests(4, timeout=PATIENCE)).view
+        order = (
+            "first prompt",
+            "Building.",
+            "the-build-output",
+            "a steer on the way",
+            "Built it.",
+            "second prompt",
+            "Second answer.",
+            "third prompt",
+        )
+        counts, in_order = _in_order(view, order)
+        arena.judge(
+            "session.resume.continues",
+            holds=set(counts.values()) == {1}
+            and in_order
+            and resumed.id == session_id
+            and outcome.text == "Resumed answer.",
+            expected="each of the earlier texts once, in order, under the same session id",
+            observed=f"{counts}, {'in order' if in_order else 'out of order'}, id {'kept' if resumed.id == session_id else 'changed'}",
+            enforced_by="harness",
+        )
+
+
+def _in_order(view: View, texts: tuple[str, ...]) -> tuple[dict[str, int], bool]:
+    whole = "\n".join(item.text for item in view.history)
+    counts = {text: view.count(text) for text in texts}
+    places = [whole.find(text) for text in texts]
+    return counts, -1 not in places and places == sorted(places)
+
+
+@scenario("session.fork.original-untouched")
+async def test_a_fork_leaves_the_original_alone(arena: Arena) -> None:
+    for answer in ("Original one.", "Forked.", "Original two."):
+        arena.script.main([say(answer)])
+    async with arena.session(policy="auto") as session:
+        await run(arena, session, "first prompt")
+        session_id = session.id
+    before = _record(arena, session_id)
+    async with arena.session(policy="auto", fork=session_id) as fork:
+        await run(arena, fork, "only in the fork")
+        fork_id = fork.id
+    changed = [str(change) for change in _changes(before, _record(arena, session_id))]
+    forked = (await arena.model.wait_requests(2, timeout=PATIENCE)).view
+    async with arena.session(policy="auto", resume=session_id) as original:
+        await run(arena, original, "second prompt")
+    later = (await arena.model.wait_requests(3, timeout=PATIENCE)).view
+    leaked = later.count("only in the fork") + later.count("Forked.")
+    arena.judge(
+        "session.fork.original-untouched",
+        holds=bool(before)
+        and not changed
+        and leaked == 0
+        and fork_id != session_id
+        and forked.count("first prompt") == 1
+        and later.count("Original one.") == 1,
+        expected="the fork has an id of its own and the history; the original's record and later request are without it",
+        observed=f"record: {changed or 'unchanged'}; {leaked} text(s) of the fork in the original's request",
+        enforced_by="harness",
+    )
+
+
+def _record(arena: Arena, session_id: str) -> dict[Path, str]:
+    """The files whose name holds the session's id, with their digests."""
+    return {
+        path: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in arena.home.rglob(f"*{session_id}*")
+        if path.is_file()
+    }
+
+
+def _changes(before: dict[Path, str], after: dict[Path, str]) -> list[Path]:
+    return [path for path, digest in before.items() if after.get(path) != digest]
+
+
+@scenario("session.env.clean")
+async def test_the_surroundings_do_not_leak_in(arena: Arena) -> None:
+    user_home = arena.outside / "user-home"
+    _furnish(user_home)
+    before = arena.tree(user_home)
+    arena.script.main([shell("env", id="call_env")])
+    arena.script.main([say("Seen.")])
+    surroundings = {**arena.environment, **POLLUTION, "HOME": str(user_home)}
+    async with arena.session(policy="auto", environment=surroundings) as session:
+        harness_environment = _environment(session)
+        await run(arena, session, "show the environment")
+    bodies = [str(request.body) + str(request.headers) for request in arena.model.requests]
+    leaked = sorted(
+        {name for name, value in POLLUTION.items() if harness_environment.get(name) == value}
+        | {bait for bait in ("bait-", str(user_home)) for body in bodies if bait in body}
+    )
+    touched = [str(change) for change in arena.difference(before, arena.tree(user_home), ignore=())]
+    arena.judge(
+        "session.env.clean",
+        holds=bool(harness_environment) and not leaked and not touched and len(bodies) == 2,
+        expected="no variable of a surrounding agent, no bait of the user's configuration in any request, its files as before",
+        observed=f"leaked {leaked or 'nothing'}; user's files: {touched or 'as before'}; {len(bodies)} requests",
+        enforced_by="adapter",
+    )
+
+
+def _environment(session: Session) -> dict[str, str]:
+    assert session.link is not None
+    return psutil.Process(session.link.process.pid).environ()
+
+
+def _furnish(user_home: Path) -> None:
+    """A user's configuration with baits in it, which would show in a request if it were read."""
+    baits = {
+        ".claude/settings.json": '{"model": "bait-model"}',
+        ".claude/CLAUDE.md": "bait-memory",
+        ".claude.json": "{}",
+        ".codex/config.toml": 'model = "bait-model"\n',
+        ".codex/AGENTS.md": "bait-memory",
+        ".codex/auth.json": '{"OPENAI_API_KEY": "bait-key"}',
+    }
+    for name, text in baits.items():
+        path = user_home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)

@@ -14,9 +14,11 @@ import typer
 from rich.console import Console
 
 from checkrein.adapters.errors import CheckreinError
+from checkrein.conformance.commands.contract import contract
 from checkrein.conformance.commands.doctor import doctor
 from checkrein.conformance.commands.drive import drive_command
 from checkrein.conformance.commands.install import install
+from checkrein.conformance.commands.run import run
 from checkrein.conformance.rendering import render_error
 
 #: What a shell reports for a program that SIGINT ended.
@@ -29,9 +31,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command()(run)
 app.command()(install)
 app.command()(doctor)
 app.command("drive")(drive_command)
+app.command()(contract)
 
 
 def _print_version(wanted: bool) -> None:

@@ -19,12 +19,16 @@ _ID = re.compile(r"[a-z]+(\.[a-z0-9]+(-[a-z0-9]+)*)+")
 _EDITION = re.compile(r"20\d\d\.(0[1-9]|1[0-2])")
 
 
-class _EditionFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EditionFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`edition.yaml`: the edition, and the areas in the order in which they are reported."""
+
     edition: str
     areas: tuple[str, ...]
 
 
-class _AreaFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class AreaFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One area's file."""
+
     area: str
     title: str
     clauses: tuple[Clause, ...]
@@ -44,7 +48,7 @@ def load_contract_from(folder: Path) -> Contract:
             clause has; names the file and the place.
     """
     head_path = folder / EDITION_FILE
-    head = read_yaml(head_path, _EditionFile)
+    head = read_yaml(head_path, EditionFile)
     if not _EDITION.fullmatch(head.edition):
         raise BadDataFile(f"{head.edition!r} is no edition such as 2026.11", where=str(head_path))
     stray = {path.stem for path in folder.glob("*.yaml")} - {*head.areas, head_path.stem}
@@ -60,7 +64,7 @@ def load_contract_from(folder: Path) -> Contract:
 
 
 def _load_area(path: Path, edition: str) -> Area:
-    data = read_yaml(path, _AreaFile)
+    data = read_yaml(path, AreaFile)
     if data.area != path.stem:
         raise BadDataFile(f"the area is called {data.area!r}, but the file {path.name!r}", where=str(path))
     for clause in data.clauses:

@@ -104,6 +104,7 @@ class RunFolder:
                 "method": request.method,
                 "path": request.path,
                 "headers": dict(request.headers),
+                "news": request.view.fresh_text,
                 "body": request.body,
             }
             path = self.requests / f"{request.number:03}.json"

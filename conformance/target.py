@@ -9,12 +9,17 @@ from pathlib import Path
 
 from checkrein.adapters.errors import BadRequest, UnknownHarness
 from checkrein.adapters.interface import HarnessAdapter, HarnessBinary
+from checkrein.adapters.kit_facts import KitFacts
 from checkrein.adapters.manifest import Manifest, Support
 from checkrein.adapters.opening import installed_binary
 from checkrein.adapters.provision import parse_request
+from checkrein.adapters.provision.installed import file_sha256
 from checkrein.adapters.registry import GROUP, find_harness, harness_names
 from checkrein.conformance.clauses import Clause
 from checkrein.scripted_models import HarnessProfile
+
+#: The version of an executable that was given by its path and without one.
+LOCAL = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,15 +30,23 @@ class Target:
         adapter: speaks with the harness.
         binary: what is run.
         version: of the binary.
-        profile: the harness as a scripted model sees it.
-        transcripts: shell patterns, relative to HOME, of the files in which the harness keeps its conversations.
+        kit: what the kit must know of the harness beside its adapter.
     """
 
     adapter: HarnessAdapter
     binary: HarnessBinary
     version: str
-    profile: HarnessProfile
-    transcripts: tuple[str, ...] = ()
+    kit: KitFacts
+
+    @property
+    def profile(self) -> HarnessProfile:
+        """The harness as a scripted model sees it."""
+        return self.kit.profile
+
+    @property
+    def transcripts(self) -> tuple[str, ...]:
+        """Shell patterns, relative to HOME, of the files in which the harness keeps its conversations."""
+        return self.kit.transcripts
 
     @property
     def manifest(self) -> Manifest:
@@ -65,44 +78,79 @@ class Target:
         return clause.capability is not None and self.manifest.support(clause.capability) is Support.NO
 
 
-def find_target(request: str) -> Target:
-    """The target that `HARNESS` or `HARNESS@VERSION` names; without a version, the pinned one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRequest:
+    """A target as people write it.
 
-    An adapter's package says in its module `model_profile` what the kit must know: `PROFILE`, the harness as a scripted
-    model sees it, and `TRANSCRIPTS`, where it keeps its conversations.
+    Args:
+        harness: name of the harness.
+        version: None for the pinned one.
+        path: of an executable that is run instead of an installed one.
+    """
+
+    harness: str
+    version: str | None
+    path: Path | None
+
+    def __str__(self) -> str:
+        name = self.harness if self.version is None else f"{self.harness}@{self.version}"
+        return name if self.path is None else f"{name}={self.path}"
+
+
+def parse_target(text: str) -> TargetRequest:
+    """Read `HARNESS`, `HARNESS@VERSION` or `HARNESS[@VERSION]=PATH`.
 
     Raises:
         UnknownHarness: there is no adapter of that name.
-        BadRequest: the text is no harness, or its package has no profile.
-        HarnessMissing: the version is not installed.
+        BadRequest: the text is none of these, or the path is no file.
     """
-    wanted = parse_request(request)
+    name, equals, path = text.partition("=")
+    wanted = parse_request(name)
     if wanted.name not in harness_names():
         raise UnknownHarness(
             f"there is no harness {wanted.name!r}", advice=f"known: {', '.join(harness_names()) or 'none'}"
         )
-    adapter = find_harness(wanted.name)
-    profile, transcripts = _profile(wanted.name)
-    binary = installed_binary(wanted.name, wanted.version)
-    version = binary.version or wanted.version or "unknown"
-    return Target(adapter=adapter, binary=binary, version=version, profile=profile, transcripts=transcripts)
+    if equals and not Path(path).is_file():
+        raise BadRequest("there is no such file", where=path, advice="name the harness's native executable")
+    return TargetRequest(
+        harness=wanted.name, version=wanted.version, path=Path(path).resolve() if equals else None
+    )
 
 
-def _profile(harness: str) -> tuple[HarnessProfile, tuple[str, ...]]:
+def find_target(text: str) -> Target:
+    """The target that a text such as `codex`, `codex@0.171.0` or `codex=PATH` names; without a version, the pinned one.
+
+    An adapter's package says in its module `kit` what the kit must know of the harness: `KIT`, a `KitFacts`.
+
+    Raises:
+        UnknownHarness: there is no adapter of that name.
+        BadRequest: the text is no harness, or its package has no `KIT`.
+        HarnessMissing: the version is not installed.
+    """
+    request = parse_target(text)
+    adapter = find_harness(request.harness)
+    kit = _kit_facts(request.harness)
+    if request.path is None:
+        binary = installed_binary(request.harness, request.version)
+    else:
+        binary = HarnessBinary(
+            path=request.path, version=request.version or LOCAL, sha256=file_sha256(request.path)
+        )
+    return Target(adapter=adapter, binary=binary, version=binary.version or LOCAL, kit=kit)
+
+
+def _kit_facts(harness: str) -> KitFacts:
     module = next(point.module for point in entry_points(group=GROUP) if point.name == harness)
-    place = f"{module}.model_profile"
+    place = f"{module}.kit"
     try:
         found = importlib.import_module(place)
     except ModuleNotFoundError as fault:
         raise BadRequest(
-            f"the adapter of {harness} does not say how a scripted model sees it",
+            f"the adapter of {harness} does not say what the kit must know of the harness",
             where=place,
-            advice="add a module `model_profile` with PROFILE and TRANSCRIPTS",
+            advice="add a module `kit` with KIT, an instance of checkrein.adapters.kit_facts.KitFacts",
         ) from fault
-    profile: object = getattr(found, "PROFILE", None)
-    transcripts: object = getattr(found, "TRANSCRIPTS", ())
-    if not isinstance(profile, HarnessProfile) or not isinstance(transcripts, tuple):
-        raise BadRequest(
-            "PROFILE is no HarnessProfile, or TRANSCRIPTS no tuple", where=place, advice="correct that module"
-        )
-    return profile, tuple(str(pattern) for pattern in transcripts)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] the module is not ours
+    facts: object = getattr(found, "KIT", None)
+    if not isinstance(facts, KitFacts):
+        raise BadRequest("KIT is no KitFacts", where=place, advice="correct that module")
+    return facts

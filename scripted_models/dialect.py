@@ -91,7 +91,7 @@ class Dialect(Protocol):
     def conversation(self, request: ParsedRequest) -> str: ...
 
     def settled(self, history: tuple[HistoryItem, ...]) -> tuple[HistoryItem, ...]:
-        """Return the history without what a harness of this dialect was seen to re-render; the default history rules."""
+        """Return the history without what a harness of this dialect was seen to re-render."""
         ...
 
     def side_text(self, text: str, body: JsonObject) -> str:

@@ -37,7 +37,8 @@ T = TypeVar("T")
 def load_scripts(source: str | Path) -> dict[str, Script]:
     """Load the scripts of a YAML file (or of YAML text, which holds a line break), by name.
 
-    The document is one script or a list of scripts; `fixtures/schemas/script.schema.json` describes it.
+    The document is one script or a list of scripts; `fixtures/schemas/script.schema.json` describes it. Where a
+    text is expected the characters count as written: `say: no` says "no".
     Raises ScriptError with file, line and the allowed keys at the first mistake.
     """
     inline = isinstance(source, str) and "\n" in source

@@ -58,9 +58,10 @@ class HarnessProfile:
 
     `dialect`: `anthropic-messages` or `openai-responses`. `classify` tells lanes apart; None means the
     dialect's default (see `default_classifier`). `history_rules` maps a history to the part of it that the
-    harness promises to leave as it is, before two requests are compared; None means the dialect's default (see
-    `default_history_rules`). Each rule documents something that a harness was seen to rewrite. `conversation` tells apart the conversations
-    that one model serves, so that only requests of the same one are compared; None means the dialect's default.
+    harness promises to leave as it is, before two requests are compared; each rule documents something that
+    a harness was seen to rewrite; None means the dialect's default (see `default_history_rules`).
+    `conversation` tells apart the conversations that one model serves, so that only requests of the same one
+    are compared; None means the dialect's default.
     """
 
     dialect: str

@@ -77,17 +77,21 @@ async def test_a_reset_breaks_the_connection_after_what_was_said(server: ModelSe
 async def test_a_reset_before_anything_was_said_sends_no_headers(server: ModelServer, wire: Wire) -> None:
     script = Script()
     script.main([cut("reset")])
-    with server.open_session(script, wire.profile) as session:
-        with pytest.raises((httpx2.ReadError, httpx2.RemoteProtocolError)):
-            await ask(session, wire, wire.user("hi"))
+    with (
+        server.open_session(script, wire.profile) as session,
+        pytest.raises((httpx2.ReadError, httpx2.RemoteProtocolError)),
+    ):
+        await ask(session, wire, wire.user("hi"))
 
 
 async def test_a_cut_plain_answer_lacks_half_of_its_body(server: ModelServer, wire: Wire) -> None:
     script = Script()
     script.main([say("half an answer"), cut("clean")])
-    with server.open_session(script, wire.profile) as session:
-        with pytest.raises(httpx2.RemoteProtocolError, match="incomplete|peer closed"):
-            await ask(session, wire, wire.user("hi"), stream=False)
+    with (
+        server.open_session(script, wire.profile) as session,
+        pytest.raises(httpx2.RemoteProtocolError, match=r"incomplete|peer closed"),
+    ):
+        await ask(session, wire, wire.user("hi"), stream=False)
 
 
 async def test_a_step_can_answer_several_requests_also_with_a_cut(server: ModelServer, wire: Wire) -> None:

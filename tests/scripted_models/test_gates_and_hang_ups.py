@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def asking(session: ModelSession, wire: Wire) -> AsyncIterator[httpx2.Response]:
+async def asking(session: ModelSession, wire: Wire) -> AsyncGenerator[httpx2.Response]:
     body = wire.body(wire.user("hi"))
     async with (
         httpx2.AsyncClient(timeout=20, trust_env=False) as client,

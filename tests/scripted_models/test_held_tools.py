@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import anyio
 import anyio.abc
-import anyio.to_thread
 import psutil
 import pytest
 
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager
-async def shell_running(tool: HeldTool) -> AsyncIterator[anyio.abc.Process]:
+async def shell_running(tool: HeldTool) -> AsyncGenerator[anyio.abc.Process]:
     """Run the tool's command as a harness's shell would."""
     process = await anyio.open_process(
         ["bash", "-c", f"{tool.command}; exit $?"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE

@@ -61,7 +61,7 @@ async def test_anthropic_gets_the_same_answer_plain(server: ModelServer) -> None
     with server.open_session(thinking_text_and_tools(), ANTHROPIC) as session:
         message = await claude(session).messages.create(model="m", max_tokens=9, messages=HI, tools=[BASH])
     assert [block.type for block in message.content] == ["thinking", "text", "tool_use", "tool_use"]
-    assert [b.input for b in message.content if b.type == "tool_use"][0] == {
+    assert next(b.input for b in message.content if b.type == "tool_use") == {
         "command": "ls",
         "description": "run it",
     }
@@ -87,9 +87,11 @@ async def test_anthropic_raises_its_own_error(
 ) -> None:
     script = Script()
     script.main([fail(status, message="no such luck", headers={"retry-after": "7"})])
-    with server.open_session(script, ANTHROPIC) as session:
-        with pytest.raises(error, match="no such luck") as caught:
-            await claude(session).messages.create(model="m", max_tokens=9, messages=HI, tools=[BASH])
+    with (
+        server.open_session(script, ANTHROPIC) as session,
+        pytest.raises(error, match="no such luck") as caught,
+    ):
+        await claude(session).messages.create(model="m", max_tokens=9, messages=HI, tools=[BASH])
     assert caught.value.response.headers["retry-after"] == "7"
 
 
@@ -148,9 +150,11 @@ async def test_openai_raises_its_own_error(
 ) -> None:
     script = Script()
     script.main([fail(status, message="no such luck")])
-    with server.open_session(script, RESPONSES) as session:
-        with pytest.raises(error, match="no such luck"):
-            await gpt(session).responses.create(model="m", input="hi", tools=[EXEC])
+    with (
+        server.open_session(script, RESPONSES) as session,
+        pytest.raises(error, match="no such luck"),
+    ):
+        await gpt(session).responses.create(model="m", input="hi", tools=[EXEC])
 
 
 async def test_openai_notices_a_stream_without_an_end(server: ModelServer) -> None:

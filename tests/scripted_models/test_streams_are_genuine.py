@@ -20,6 +20,7 @@ from checkrein.scripted_models import (
     write_file,
 )
 from checkrein.scripted_models.dialect import Event
+from checkrein.scripted_models.json_reading import as_object, as_text
 from checkrein.scripted_models.reply import Element
 from tests.scripted_models import sdk_types
 from tests.scripted_models.wire import Wire, ask, events_of
@@ -78,11 +79,9 @@ async def test_odd_text_arrives_character_by_character_the_same(server: ModelSer
         answer = await ask(session, wire, wire.user("hi"))
     said = ""
     for event in events_of(answer.text):
-        delta = event.get("delta")
-        if isinstance(delta, dict) and "text" in delta:
-            said += str(delta["text"])  # pyright: ignore[reportUnknownArgumentType] read from JSON
-        elif event["type"] == "response.output_text.delta":
-            said += str(delta)
+        if event["type"] == "response.output_text.delta":
+            said += as_text(event["delta"])
+        said += as_text(as_object(event.get("delta")).get("text"))
     assert said == ODD
 
 

@@ -255,25 +255,35 @@ async def test_a_request_that_is_not_json_is_found(server: ModelServer, wire: Wi
 async def test_a_bad_event_is_found(server: ModelServer, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     dialect = DIALECTS[wire.profile.dialect]
     renderer = type(dialect.renderer({}, 1))
-    monkeypatch.setattr(renderer, "begin", lambda self: [])  # pyright: ignore[reportUnknownLambdaType]
+
+    def begin(_: object) -> list[Json]:
+        return []
+
+    monkeypatch.setattr(renderer, "begin", begin)
     session = server.open_session(one_step(), wire.profile)
     await ask(session, wire, wire.user("hi"))
     assert set(departures(session)) == {"bad_event"}
 
 
 async def test_leaving_the_session_raises_unless_an_error_is_on_its_way(server: ModelServer) -> None:
-    with pytest.raises(ScriptViolation):
-        with server.open_session(one_step(), ANTHROPIC):
-            pass
-    with pytest.raises(KeyError):
-        with server.open_session(one_step(), ANTHROPIC):
-            raise KeyError
+    with (
+        pytest.raises(ScriptViolation),
+        server.open_session(one_step(), ANTHROPIC),
+    ):
+        pass
+    with (
+        pytest.raises(KeyError),
+        server.open_session(one_step(), ANTHROPIC),
+    ):
+        raise KeyError
 
 
 async def test_leaving_the_server_verifies_sessions_that_are_open() -> None:
-    with pytest.raises(ScriptViolation):
-        with ModelServer() as server:
-            server.open_session(one_step(), ANTHROPIC)
+    with (
+        pytest.raises(ScriptViolation),
+        ModelServer() as server,
+    ):
+        server.open_session(one_step(), ANTHROPIC)
 
 
 async def test_a_script_is_played_once_only(server: ModelServer) -> None:

@@ -55,6 +55,9 @@ from checkrein.adapters.transport import BrokenTransport, HarnessProcess, Proces
 
 #: how long to wait for news before a refused interrupt is tried again, in seconds
 INTERRUPT_RETRY_SECONDS = 0.02
+CLEAN = "thread/backgroundTerminals/clean"
+#: how long the ends of cleaned commands are waited for, in seconds; they came within 10 ms (0.171.0)
+DYING_SECONDS = 0.5
 #: the one process that the app-server starts for itself (0.171.0)
 CODE_MODE_HOST = "codex-code-mode-host"
 
@@ -230,7 +233,8 @@ class CodexConnection(Connection):
         turn = self._translator.turn
         if turn is None:
             raise SteerRejected(SteerReason.NO_ACTIVE_TURN)
-        if not await self._until(lambda: turn.opened or self._translator.turn is not turn):
+        seconds = self.spec.call_seconds
+        if not await self._until(lambda: turn.opened or self._translator.turn is not turn, seconds=seconds):
             raise CallExpired("Codex did not start the turn", where="turn/steer")
         if self._translator.turn is not turn:
             raise SteerRejected(SteerReason.TURN_ENDED)
@@ -290,9 +294,9 @@ class CodexConnection(Connection):
     async def settle(self) -> None:
         """See `Connection.settle`: an interrupt leaves the running command alive as a background terminal."""
         params = m.TerminalsClean(thread_id=self._translator.thread_id)
-        _accept(
-            await self._call("thread/backgroundTerminals/clean", params), "thread/backgroundTerminals/clean"
-        )
+        _accept(await self._call(CLEAN, params), CLEAN)
+        await self._until(lambda: not self._translator.commands_dying, seconds=DYING_SECONDS)
+        self._translator.forget_commands()
 
     async def answer(self, question: Question, decision: Decision) -> None:
         """See `Connection.answer`.
@@ -360,9 +364,9 @@ class CodexConnection(Connection):
                 stderr=self.process.stderr_tail(),
             ) from fault
 
-    async def _until(self, condition: Callable[[], bool]) -> bool:
-        """Wait until news make `condition` true; False when the deadline passes."""
-        with anyio.move_on_after(self.spec.call_seconds):
+    async def _until(self, condition: Callable[[], bool], *, seconds: float) -> bool:
+        """Wait until news make `condition` true; False when `seconds` pass before."""
+        with anyio.move_on_after(seconds):
             while not condition():
                 await self._news.wait()
         return condition()

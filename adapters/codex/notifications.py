@@ -36,8 +36,6 @@ IGNORED = frozenset(
         "process/exited",
         "process/outputDelta",
         "project/changed",
-        "rawResponse/completed",
-        "rawResponseItem/completed",
         "remoteControl/status/changed",
         "skills/changed",
         "thread/archived",

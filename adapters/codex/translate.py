@@ -4,7 +4,7 @@ Facts about 0.171.0 that the code rests on (docs/harnesses/codex.md):
 
 * A command that asks has one item/started, before the question, with no process id; after the approval there is none.
 * The item of a command that was running at an interrupt is completed when the command dies, after turn/completed,
-  with exit code -1 and no output; what it had printed was only in the outputDelta notifications.
+  with exit code -1; it holds what the command had printed, or nothing.
 * Usage is told after every answer of the model, as the sum over the conversation, and once after a resume or a fork,
   before any turn. An interrupted answer repeats the old sums.
 * Sub-agents have threads of their own, whose notifications come on the same pipe.
@@ -93,12 +93,16 @@ class _OpenItem:
     #: the harness still waits for an answer about it
     asking: bool = False
 
+    @property
+    def tail(self) -> str:
+        return "".join(self.output)[-KEPT_OUTPUT:]
+
     def printed(self, text: str) -> None:
         self.output.append(text)
         self.kept += len(text)
         if self.kept > 2 * KEPT_OUTPUT:
-            tail = "".join(self.output)[-KEPT_OUTPUT:]
-            self.output, self.kept = [tail], len(tail)
+            self.output = [self.tail]
+            self.kept = KEPT_OUTPUT
 
 
 class Translator:
@@ -111,6 +115,8 @@ class Translator:
         #: file changes that have begun, by item id: the questions about them do not hold the change
         self.changes: dict[str, r.FileChange] = {}
         self._items: dict[str, _OpenItem] = {}
+        #: commands that an interrupted turn left alive: their items are completed when they are cleaned
+        self._aborted: dict[str, _OpenItem] = {}
         self._jobs: set[str] = set()
         self._reported: set[str] = set()
         self._turn_seen = False
@@ -181,6 +187,15 @@ class Translator:
             yield BackgroundJob(job_id=job, alive=False)
         self._jobs.clear()
 
+    @property
+    def commands_dying(self) -> bool:
+        """Whether the end of a command is still to come that an interrupted turn left alive."""
+        return bool(self._aborted)
+
+    def forget_commands(self) -> None:
+        """No more ends are waited for: a command that dies in its first 120 ms is never told to have ended."""
+        self._aborted.clear()
+
     # ---- turns ----
 
     def _ours(self, thread_id: str) -> bool:
@@ -237,15 +252,18 @@ class Translator:
 
         A turn that was not interrupted leaves a command open that went on in the background: the model has its
         receipt. An interrupted one leaves the calls open that the model is told were aborted; their commands live
-        until the background terminals are cleaned, which is part of every interrupt here.
+        until the background terminals are cleaned, and only then is told what they printed.
         """
-        aborted = status is TurnStatus.INTERRUPTED
-        receipt = ToolStatus.ABORTED if aborted else ToolStatus.OK
         for item_id, item in self._items.items():
-            yield ToolFinished(call_id=item_id, status=receipt, output="".join(item.output)[-KEPT_OUTPUT:])
-            if item.is_command and not aborted and not item.asking:
+            runs = item.is_command and not item.asking
+            if runs and status is TurnStatus.INTERRUPTED:
+                self._aborted[item_id] = item
+            elif runs:
+                yield ToolFinished(call_id=item_id, status=ToolStatus.OK, output=item.tail)
                 self._jobs.add(item_id)
                 yield BackgroundJob(job_id=item_id, alive=True)
+            else:
+                yield ToolFinished(call_id=item_id, status=ToolStatus.ABORTED, output=item.tail)
         self._items.clear()
         self.changes.clear()
 
@@ -291,6 +309,10 @@ class Translator:
             self._jobs.discard(head.id)
             yield BackgroundJob(job_id=head.id, alive=False)
             return
+        if (aborted := self._aborted.pop(head.id, None)) is not None:
+            output = output_of(item)[0] or aborted.tail
+            yield ToolFinished(call_id=head.id, status=ToolStatus.ABORTED, output=output)
+            return
         call = call_of(item, head, bytes(event.item))
         if call is None:
             return
@@ -302,7 +324,7 @@ class Translator:
         self.changes.pop(call.call_id, None)
         output, exit_status = output_of(item)
         if not output and opened is not None:
-            output = "".join(opened.output)[-KEPT_OUTPUT:]
+            output = opened.tail
         yield ToolFinished(
             call_id=call.call_id, status=status_of(item, head), output=output, exit_status=exit_status
         )

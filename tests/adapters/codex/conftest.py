@@ -15,6 +15,7 @@ from checkrein.adapters.codex import HARNESS
 from checkrein.adapters.codex.model_profile import PROFILE
 from checkrein.adapters.interface import HarnessBinary, ModelEndpoint
 from checkrein.adapters.provision import InstalledHarness
+from checkrein.adapters.transport import Tap
 from checkrein.scripted_models import ModelServer, ModelSession, Script
 
 #: how long one test may take, in seconds; the slowest takes about 5 on a quiet machine
@@ -72,10 +73,25 @@ def playing(server: ModelServer, script: Script) -> Callable[[], ModelSession]:
 def codex(bounded: None, binary: HarnessBinary, workspace: Path, home: Path) -> OpenCodex:
     """Open a session with the real Codex over a played script."""
 
-    def open_codex(model: ModelSession, **more: object) -> AbstractAsyncContextManager[Session]:
-        endpoint = ModelEndpoint(base_url=model.base_url, api_key="not-a-real-key")
-        opening: Callable[..., AbstractAsyncContextManager[Session]] = open_session
-        given = {"cwd": workspace, "binary": binary, "home": home, "endpoint": endpoint, **more}
-        return opening(HARNESS, **given)
+    def open_codex(
+        model: ModelSession,
+        *,
+        policy: str = "ask",
+        resume: str | None = None,
+        fork: str | None = None,
+        home: Path = home,
+        tap: Tap | None = None,
+    ) -> AbstractAsyncContextManager[Session]:
+        return open_session(
+            HARNESS,
+            cwd=workspace,
+            policy=policy,
+            resume=resume,
+            fork=fork,
+            binary=binary,
+            home=home,
+            endpoint=ModelEndpoint(base_url=model.base_url, api_key="not-a-real-key"),
+            tap=tap,
+        )
 
     return open_codex

@@ -96,11 +96,8 @@ class ClaudeCodeConnection(Connection):
     def _decode_line(self, line: bytes) -> Iterator[NativeEvent]:
         try:
             message = decode_line(line)
-        except msgspec.DecodeError as fault:
+        except (msgspec.DecodeError, UnicodeDecodeError) as fault:
             yield from self._undecoded(line, fault)
-            return
-        except UnicodeDecodeError:
-            yield _stray(line)
             return
         match message:
             case StreamEvent():
@@ -139,12 +136,16 @@ class ClaudeCodeConnection(Connection):
         self._interrupt_calls.discard(reply.request_id)
         self._controls.settle(reply.request_id, reply)
 
-    def _undecoded(self, line: bytes, fault: msgspec.DecodeError) -> Iterator[NativeEvent]:
+    def _undecoded(self, line: bytes, fault: Exception) -> Iterator[NativeEvent]:
         if not line.strip():
+            return
+        repaired = line.decode("utf-8", "replace").encode()
+        if repaired != line:
+            yield from self._decode_line(repaired)
             return
         try:
             kind = decode_head(line).type
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except msgspec.DecodeError:
             yield _stray(line)
             return
         if kind not in UNUSED_TYPES:

@@ -26,6 +26,13 @@ def persistent_grant(question: Mapping[str, object]) -> bytes:
 KIT = KitFacts(
     profile=PROFILE,
     transcripts=(".claude/projects/*",),
+    state=(
+        ".claude/.claude.json*",  # rewritten at any time: start times, use of plugins; grants of old versions
+        ".claude/backups/*",  # of that file
+        ".claude/sessions/*",  # one file per process, while it runs
+        ".claude/session-env*",  # an empty folder per conversation that ran a command
+        ".claude/shell-snapshots*",  # the shell's functions, while the process runs
+    ),
     persistent_grant=persistent_grant,
     widening=Widening(argv={PERMISSION_MODE: "acceptEdits"}),
 )

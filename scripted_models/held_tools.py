@@ -20,6 +20,9 @@ class HeldTool:
     `command` is one line for the harness's shell. `ignore_signals` makes the process trap INT and TERM.
     `never_started` says that it must not run at all (a denied call). If the process is started again, the
     state is that of the newest run.
+
+    The process links up over a Unix socket, which Codex 0.171.0's sandboxes `workspace-write` and `read-only`
+    forbid: there it says so and exits. It runs under `danger-full-access`, and under Claude Code.
     """
 
     def __init__(
@@ -40,6 +43,7 @@ class HeldTool:
         self._starts = 0
         self._pid: int | None = None
         self._create_time: float | None = None
+        self._linked_at = 0.0
         self._running = False
         self._order: tuple[str, int] | None = None
         self._release: Callable[[str, int], None] | None = None
@@ -71,7 +75,7 @@ class HeldTool:
 
     @property
     def create_time(self) -> float:
-        """When that process was created, in seconds since the epoch (psutil's `create_time`)."""
+        """When that process was created (psutil's `create_time`): tells it from a later one with the same pid."""
         if self._create_time is None:
             raise ScriptError(f"held tool {self.name!r} has not started; await started() first")
         return self._create_time
@@ -89,7 +93,7 @@ class HeldTool:
         )
 
     async def running_for(self, seconds: float, *, timeout: float) -> None:
-        """Wait until the running process is older than `seconds`.
+        """Wait until the running process is older than `seconds`, counted from when it linked up.
 
         Raises HeldToolEnded if it ends before that, DeadlineExceeded after `timeout` seconds. Codex 0.171.0
         lets an interrupted command that is younger than about 120 ms die by itself, so a scenario that
@@ -97,7 +101,8 @@ class HeldTool:
         """
         deadline = time.monotonic() + timeout
         await self.started(timeout=timeout)
-        while (left := self.create_time + seconds - time.time()) > 0:
+        # Not by create_time: on Linux that is only right to about a second.
+        while (left := self._linked_at + seconds - time.monotonic()) > 0:
             gone = await self._stage.watch.until(
                 lambda: not self._running or None, min(left, max(deadline - time.monotonic(), 0))
             )
@@ -135,6 +140,7 @@ class HeldTool:
         with self._stage.watch:
             self._starts += 1
             self._pid, self._create_time, self._running, self._release = pid, created, True, release
+            self._linked_at = time.monotonic()
             order = self._order
             self._stage.record("tool_started", source=Source.PROCESS, tool=self.name, pid=pid)
             self._stage.watch.changed()

@@ -8,7 +8,7 @@ from types import TracebackType
 
 from checkrein.scripted_models.dialect import Dialect
 from checkrein.scripted_models.dialects import dialect_named
-from checkrein.scripted_models.errors import ScriptViolation, Violation, ViolationKind
+from checkrein.scripted_models.errors import ScriptError, ScriptViolation, Violation, ViolationKind
 from checkrein.scripted_models.invariants import Histories, unpaired
 from checkrein.scripted_models.json_reading import JsonObject
 from checkrein.scripted_models.lanes import Lane, LaneKind
@@ -93,8 +93,11 @@ class ModelSession:
             return tuple(self._violations)
 
     def step(self, number: int, *, lane: Lane | str = Lane.MAIN) -> StepProgress:
-        """Return the progress of one step of the script."""
-        return self._steps[Lane.parse(lane)][number]
+        """Return the progress of one step of the script; raises ScriptError if there is no such step."""
+        steps = self._steps.get(Lane.parse(lane), [])
+        if not 0 <= number < len(steps):
+            raise ScriptError(f"lane {lane} has {len(steps)} step(s), so no step {number}")
+        return steps[number]
 
     async def wait_requests(
         self, count: int, *, timeout: float, lane: Lane | str | None = Lane.MAIN

@@ -57,7 +57,7 @@ class Timeline:
         """Return the milliseconds since this timeline was made."""
         return (self._clock() - self._start) * 1000
 
-    def record(self, source: Source | str, kind: str, **data: object) -> Row:
+    def record(self, source: Source | str, kind: str, /, **data: object) -> Row:
         """Append a row and return it; `source` must be one of `Source`."""
         with self._watch:
             row = Row(n=len(self._rows) + 1, at_ms=self.now_ms(), source=Source(source), kind=kind, data=data)

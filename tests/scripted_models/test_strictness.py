@@ -293,6 +293,13 @@ async def test_a_script_is_played_once_only(server: ModelServer) -> None:
         server.open_session(script, ANTHROPIC)
 
 
+async def test_a_step_that_is_not_there_is_an_error(server: ModelServer) -> None:
+    session = server.open_session(one_step(), ANTHROPIC)
+    with pytest.raises(ScriptError, match=r"lane main has 1 step\(s\), so no step 1"):
+        session.step(1)
+    session.close(verify=False)
+
+
 async def test_an_unknown_dialect_is_an_error(server: ModelServer) -> None:
     with pytest.raises(ScriptError, match="known: anthropic-messages, openai-responses"):
         server.open_session(Script(), HarnessProfile(dialect="morse", toolset=ANTHROPIC.toolset))

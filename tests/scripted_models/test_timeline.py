@@ -43,7 +43,7 @@ def test_the_rows_are_printed_in_lanes_and_long_data_is_cut_with_a_mark() -> Non
     timeline = Timeline(clock=lambda: 0.0)
     timeline.record("person", "types", text="hello")
     timeline.record("model", "request", body="x" * 1000)
-    timeline.record("harness", "says", text="a\x1b[31m")
+    timeline.record("harness", "says", text="a\x1b[31m", kind="data may have this name", source="and this")
     shown = timeline.render()
     assert "    1       0.0 ms  person   types              text=hello" in shown
     assert "characters not shown…]" in shown

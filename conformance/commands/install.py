@@ -11,7 +11,14 @@ from rich.progress import Progress as ProgressBars
 from rich.progress import SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from checkrein.adapters.provision import InstalledHarness, Phase, Progress, install_harness, parse_request
+from checkrein.adapters.provision import (
+    InstalledHarness,
+    Phase,
+    Progress,
+    find_source,
+    install_harness,
+    parse_request,
+)
 
 _WORDS = {
     Phase.RESOLVING: "asking npm for the version",
@@ -33,8 +40,9 @@ def install(
 ) -> None:
     """Put real harnesses into the cache (CHECKREIN_CACHE, else ~/.cache/checkrein)."""
     console = Console(highlight=False)
+    # All of them are looked up before the first is installed: a slip in the last one must not cost minutes.
     for request in harnesses:
-        parse_request(request)
+        find_source(parse_request(request).name)
     for request in harnesses:
         with InstallProgress(request, console) as progress:
             installed = install_harness(request, on_progress=progress.show)

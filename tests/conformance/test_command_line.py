@@ -51,8 +51,9 @@ def test_an_error_says_what_and_what_to_do_without_a_traceback(tmp_path: Path) -
     assert run.stderr == "error: there is no harness 'nosuch'\nto do: the known ones are claude-code, codex\n"
 
 
-def test_nothing_is_installed_when_one_of_the_names_is_wrong(tmp_path: Path) -> None:
-    run = checkrein("install", "codex", "not a harness", cache=tmp_path / "cache")
+@pytest.mark.parametrize("wrong", ["not a harness", "nosuch"])
+def test_nothing_is_installed_when_one_of_the_names_is_wrong(wrong: str, tmp_path: Path) -> None:
+    run = checkrein("install", "codex", wrong, cache=tmp_path / "cache")
 
     assert run.returncode == 2
     assert not (tmp_path / "cache").exists()

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import select
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from checkrein.adapters.provision import (
@@ -19,7 +23,7 @@ from checkrein.adapters.provision import (
     locate_harness,
 )
 from checkrein.adapters.provision.errors import NoNetwork
-from checkrein.adapters.provision.npm import find_node, node_version
+from checkrein.adapters.provision.npm import Node, find_node, node_version
 
 #: As npm publishes it; a registry that serves another content for this version must not pass.
 IS_NUMBER_7 = (
@@ -41,6 +45,15 @@ install_harness(
     on_progress=lambda progress: phases.append(progress.phase.value),
 )
 print(*phases)
+"""
+
+INSTALL_WITH_ANOTHER_NODE = """
+from pathlib import Path
+from checkrein.adapters.provision import HarnessCache, install_harness
+from checkrein.adapters.provision.npm import Node
+install_harness(
+    "codex@0.0.1", cache=HarnessCache(root=Path({cache!r})), node=Node(binary=Path({node!r}), npm_cli=Path("npm"))
+)
 """
 
 
@@ -160,3 +173,21 @@ def test_a_damaged_entry_is_replaced(cache: HarnessCache, small_source: NpmSourc
 
     assert second.binary_sha256 == first.binary_sha256
     assert hashlib.sha256(second.binary.read_bytes()).hexdigest() == first.binary_sha256
+
+
+def test_npm_ends_with_the_process_that_installs(
+    cache: HarnessCache, npm_that_says: Callable[[str], Node], tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    node = npm_that_says(f'echo $$ > "{tmp_path}/fifo"; exec sleep 60')
+    code = INSTALL_WITH_ANOTHER_NODE.format(cache=str(cache.root), node=str(node.binary))
+    reading = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(reading) as fifo, subprocess.Popen([sys.executable, "-c", code]) as installer:
+        try:
+            assert select.select([fifo], [], [], 30)[0]
+            npm = psutil.Process(int(fifo.readline()))
+        finally:
+            installer.kill()
+        gone, _ = psutil.wait_procs([npm], timeout=30)
+
+    assert gone == [npm]

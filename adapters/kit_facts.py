@@ -29,8 +29,8 @@ class KitFacts:
 
     Args:
         profile: the harness as a scripted model sees it.
-        transcripts: shell patterns, relative to HOME, of the files in which the harness keeps its conversations
-            and the state that every turn changes; a grant in any of them would be seen by its text.
+        transcripts: shell patterns, relative to HOME, of the files in which the harness keeps its conversations.
+        state: the same for files that any turn may change; a grant in one of them would be seen by its text.
         persistent_grant: the line that answers a question (given as its message) with the harness's own lasting
             grant; the negative control of `allow_always`.
         widening: see there.
@@ -38,5 +38,6 @@ class KitFacts:
 
     profile: HarnessProfile
     transcripts: tuple[str, ...]
+    state: tuple[str, ...]
     persistent_grant: Callable[[Mapping[str, object]], bytes]
     widening: Widening

@@ -22,7 +22,17 @@ def persistent_grant(question: Mapping[str, object]) -> bytes:
 
 KIT = KitFacts(
     profile=PROFILE,
-    transcripts=(".codex/sessions/*",),
+    transcripts=(".codex/sessions/*", ".codex/thread_history_*.sqlite*"),
+    state=(
+        ".codex/state_*.sqlite*",  # the list of threads
+        ".codex/logs_*.sqlite*",  # the log
+        ".codex/goals_*.sqlite*",
+        ".codex/memories_*.sqlite*",
+        ".codex/queue_*.sqlite*",
+        ".codex/thread-writer-locks*",
+        ".codex/shell_snapshots*",
+        "tmp/*",
+    ),
     persistent_grant=persistent_grant,
     widening=Widening(lines={f'"approvalPolicy":"{ASKING}"'.encode(): b'"approvalPolicy":"on-request"'}),
 )

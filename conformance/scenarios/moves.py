@@ -69,6 +69,20 @@ async def next_approval(arena: Arena, turn: Turn) -> Approval:
     return await within(arena, "an approval", take())
 
 
+async def deny_all(arena: Arena, turn: Turn) -> list[str]:
+    """Deny whatever is still asked in the turn, to its end; the ids of those calls."""
+    asked: list[str] = []
+
+    async def deny() -> None:
+        async for approval in turn.approvals():
+            asked.append(approval.call.call_id)
+            await approval.deny("not this one")
+
+    await within(arena, "the end of a turn whose calls are denied", deny())
+    await finish(arena, turn)
+    return asked
+
+
 async def text_seen(arena: Arena, turn: Turn) -> None:
     """Wait until the harness has shown a piece of the model's text."""
     await _event(arena, turn, "a piece of text from the harness", lambda event: isinstance(event, TextDelta))
@@ -154,7 +168,8 @@ def judge_outcome(arena: Arena, clause: str, outcome: Outcome) -> None:
         and bool(outcome.reason)
         and stopped_by == "harness",
         expected="interrupted, exit status 130, with a reason, stopped by the harness's own interrupt",
-        observed=f"{outcome.status.value}, exit status {outcome.exit_status}, stopped by {stopped_by}: {outcome.reason}",
+        observed=f"{outcome.status.value}, exit status {outcome.exit_status}, stopped by {stopped_by}: "
+        f"{outcome.reason}",
         enforced_by="adapter",
     )
 

@@ -32,7 +32,7 @@ async def test_ctrl_c_on_the_driver_command(arena: Arena) -> None:
     state = arena.folder.root / "state"
     environment = {**os.environ, "CHECKREIN_MODEL_API_KEY": DUMMY_KEY, "CHECKREIN_STATE": str(state)}
     screen = (arena.folder.root / "screen.txt").open("w")
-    terminal = pexpect.spawn(
+    terminal: pexpect.spawn[str] = pexpect.spawn(
         sys.executable, arguments, env=environment, encoding="utf-8", logfile=screen, timeout=PATIENCE
     )  # type: ignore[arg-type]  # typeshed wants os._Environ
     try:
@@ -52,7 +52,8 @@ async def test_ctrl_c_on_the_driver_command(arena: Arena) -> None:
         "drive.ctrl-c.exit-130",
         holds=terminal.exitstatus == 130 and not left and native == ("interrupted", "harness"),
         expected="exit status 130, no process left, a record that says interrupted, stopped by the harness itself",
-        observed=f"exit status {terminal.exitstatus}, signal {terminal.signalstatus}; left: {left or 'nothing'}; record: {native}",
+        observed=f"exit status {terminal.exitstatus}, signal {terminal.signalstatus}; left: {left or 'nothing'}; "
+        f"record: {native}",
         enforced_by="adapter",
     )
 

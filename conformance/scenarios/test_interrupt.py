@@ -1,4 +1,4 @@
-"""Interrupting: the turn ends as interrupted, everything is quiet, and the next prompt is answered by its own answer."""
+"""Interrupting: the turn ends as interrupted, all is quiet, and the next prompt is answered by its own answer."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ async def test_interrupt_while_an_approval_is_open(arena: Arena) -> None:
         arena.judge(
             "approve.stale.refused",
             holds=answer == "refused as stale, resolved by interrupt" and late_lines == 0 and not ran,
-            expected="the late answer is refused as stale (resolved by interrupt), nothing is sent, the call never runs",
+            expected="the late answer is refused as stale (resolved by interrupt), nothing is sent, no call runs",
             observed=f"{answer}; {late_lines} line(s) sent; the call {'ran' if ran else 'did not run'}",
             enforced_by="adapter",
         )
@@ -208,7 +208,8 @@ async def test_interrupt_a_turn_twice(arena: Arena) -> None:
             and first.exit_status == 130
             and (after.status.value, after.text) == ("completed", "Next."),
             expected=f"the same outcome within {AT_ONCE:g} s; the next turn untouched",
-            observed=f"first {first.status.value}, second {second.status.value}, next {after.status.value} {after.text!r}",
+            observed=f"first {first.status.value}, second {second.status.value}, next {after.status.value} "
+            f"{after.text!r}",
             enforced_by="adapter",
         )
 

@@ -34,7 +34,7 @@ async def test_which_harness_this_is(arena: Arena) -> None:
     async with arena.session(policy="auto") as session:
         known = session.harness
         requests = len(arena.model.requests)
-        actual = hashlib.sha256(Path(arena.target.path).read_bytes()).hexdigest()
+        actual = _digest(arena.target.path)
         arena.judge(
             "session.start.version-recorded",
             holds=(known.name, known.version, known.sha256)
@@ -133,7 +133,8 @@ async def test_a_resumed_session_continues(arena: Arena) -> None:
             and resumed.id == session_id
             and outcome.text == "Resumed answer.",
             expected="each of the earlier texts once, in order, under the same session id",
-            observed=f"{counts}, {'in order' if in_order else 'out of order'}, id {'kept' if resumed.id == session_id else 'changed'}",
+            observed=f"{counts}, {'in order' if in_order else 'out of order'}, "
+            f"id {'kept' if resumed.id == session_id else 'changed'}",
             enforced_by="harness",
         )
 
@@ -170,7 +171,7 @@ async def test_a_fork_leaves_the_original_alone(arena: Arena) -> None:
         and fork_id != session_id
         and forked.count("first prompt") == 1
         and later.count("Original one.") == 1,
-        expected="the fork has an id of its own and the history; the original's record and later request are without it",
+        expected="an id of its own, with the history; the original's record and next request are without it",
         observed=f"record: {changed or 'unchanged'}; {leaked} text(s) of the fork in the original's request",
         enforced_by="harness",
     )
@@ -178,11 +179,12 @@ async def test_a_fork_leaves_the_original_alone(arena: Arena) -> None:
 
 def _record(arena: Arena, session_id: str) -> dict[Path, str]:
     """The files whose name holds the session's id, with their digests."""
-    return {
-        path: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in arena.home.rglob(f"*{session_id}*")
-        if path.is_file()
-    }
+    return {path: _digest(path) for path in arena.home.rglob(f"*{session_id}*") if path.is_file()}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _changes(before: dict[Path, str], after: dict[Path, str]) -> list[Path]:
@@ -209,7 +211,7 @@ async def test_the_surroundings_do_not_leak_in(arena: Arena) -> None:
     arena.judge(
         "session.env.clean",
         holds=bool(harness_environment) and not leaked and not touched and len(bodies) == 2,
-        expected="no variable of a surrounding agent, no bait of the user's configuration in any request, its files as before",
+        expected="no variable of a surrounding agent, no bait of the user's files in a request, these as before",
         observed=f"leaked {leaked or 'nothing'}; user's files: {touched or 'as before'}; {len(bodies)} requests",
         enforced_by="adapter",
     )

@@ -39,7 +39,7 @@ async def test_steer_while_a_tool_runs(arena: Arena) -> None:
             and steer.state is SteerState.DELIVERED
             and len(session.turns) == 1
             and len(arena.model.main_requests) == 2,
-            expected="once, byte for byte, in the request behind the tool's result, within the one turn; reported delivered",
+            expected="once, byte for byte, in the request behind the result, within the one turn; reported delivered",
             observed=f"{after.count(STEER)} time(s) in request 2 of {len(arena.model.main_requests)}, reported "
             f"{steer.state.value}, {len(session.turns)} turn(s), {outcome.status.value}",
             enforced_by="harness",

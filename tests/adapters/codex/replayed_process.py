@@ -124,7 +124,7 @@ class _Replayer:
         except CheckreinError as error:
             self.replay.failures.append(error)
 
-    def perform(self, message: Message, start: Callable[[Callable[[], Awaitable[None]]], None]) -> None:
+    def perform(self, message: Message, start: Callable[[Callable[[], Awaitable[None]]], object]) -> None:
         """Give the command that led to a recorded line; those that follow from another command give nothing."""
         connection = self._connection
         params = cast("Message", message.get("params", {}))

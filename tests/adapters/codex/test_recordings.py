@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import cast
 
 import pytest
 
@@ -190,9 +191,7 @@ def _resumed_id() -> str:
 
 
 def _params(message: Message) -> Message:
-    params = message["params"]
-    assert isinstance(params, dict)
-    return params
+    return cast("Message", message.get("params", {}))
 
 
 def _is(message: Message, method: str) -> bool:
@@ -205,7 +204,7 @@ def _only_warnings(run: Replay) -> bool:
 
 def _steady(message: Message) -> Message:
     """The message without the id that the adapter makes up for the message of a deny."""
-    params = message.get("params")
-    if isinstance(params, dict) and str(params.get("clientUserMessageId")).startswith("deny-"):
+    params = _params(message)
+    if str(params.get("clientUserMessageId")).startswith("deny-"):
         return {**message, "params": {**params, "clientUserMessageId": "deny"}}
     return message

@@ -159,6 +159,10 @@ class System(msgspec.Struct, frozen=True, tag="system"):
     max_retries: int | None = None
     error_status: int | None = None
     error: str | None = None
+    #: of those that are for people
+    content: str = ""
+    message: str = ""
+    tool_name: str = ""
 
 
 class Ask(msgspec.Struct, frozen=True):

@@ -46,18 +46,52 @@ from checkrein.adapters.native import (
     UsageScope,
 )
 
-#: `system` messages that tell nothing which is used here.
+#: `system` messages that tell nothing which is used here; most are known from the binary of 2.1.332 only.
 UNUSED_SUBTYPES = frozenset(
     {
+        "commands_changed",
         "compact_boundary",
+        "control_request_progress",
+        "file_snapshot",
+        "hook_progress",
         "hook_response",
         "hook_started",
-        "informational",
-        "permission_denied",
+        "local_command",
+        "local_command_output",
+        "memory_recall",
+        "memory_saved",
+        "per_turn_effort_changed",
+        "permission_check_status",
+        "post_turn_summary",
+        "session_metadata",
         "session_state_changed",
+        "session_title_changed",
+        "shell_cwd",
         "status",
+        "stop_hook_summary",
         "task_progress",
+        "task_summary",
         "task_updated",
+        "thinking_tokens",
+        "turn_duration",
+        "turn_starting",
+        "vcs_state_changed",
+    }
+)
+
+#: `system` messages that a person may want to see.
+WARNING_SUBTYPES = frozenset(
+    {
+        "informational",
+        "instruction_size_warning",
+        "late_allow_not_run",
+        "model_fallback",
+        "model_refusal_fallback",
+        "model_refusal_no_fallback",
+        "notification",
+        "permission_denied",
+        "scheduled_task_fire",
+        "session_writes_lost",
     }
 )
 
@@ -284,6 +318,10 @@ class Translator:
                     yield from self._jobs_are(self._jobs - {message.task_id})
             case "api_retry":
                 yield Notice(kind=NoticeKind.RETRY, text=_retry(message))
+            case subtype if subtype in WARNING_SUBTYPES:
+                words = message.content or message.message or message.tool_name
+                text = f"{subtype}: {words}" if words else subtype
+                yield Notice(kind=NoticeKind.WARNING, text=text)
             case subtype if subtype not in UNUSED_SUBTYPES:
                 yield from self.unknown(f"system {subtype}")
             case _:

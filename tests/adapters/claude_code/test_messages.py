@@ -113,6 +113,16 @@ async def test_an_unknown_type_or_subtype_is_told_once(connection: ClaudeCodeCon
     ]
 
 
+async def test_a_message_for_people_is_told_and_routine_ones_are_not(
+    connection: ClaudeCodeConnection,
+) -> None:
+    routine: Json = {"type": "system", "subtype": "session_state_changed", "state": "idle"}
+    spoken: Json = {"type": "system", "subtype": "informational", "content": "asking again"}
+    assert told(connection, routine, spoken) == [
+        Notice(kind=NoticeKind.WARNING, text="informational: asking again")
+    ]
+
+
 async def test_a_known_message_of_another_shape_is_told_and_the_next_one_is_read(
     connection: ClaudeCodeConnection,
 ) -> None:

@@ -17,6 +17,7 @@ from checkrein.adapters.transport import ExitStatus, HarnessProcess, ProcessSurv
 from checkrein.adapters.transport.guard.table import parse_ps
 from checkrein.adapters.transport.link import GuardLink, Reply
 from checkrein.adapters.transport.processes import kill_marked
+from checkrein.adapters.transport.streams import ErrorTail
 from tests.adapters.transport.peer_processes import (
     PEERS,
     StartPeer,
@@ -39,6 +40,32 @@ async def test_the_exit_status_is_reported_with_the_last_words(start_peer: Start
     assert await process.wait_exit(10) == ExitStatus(code=code)
     assert str(process.exit_status) == f"exit status {code}"
     assert process.stderr_tail() == "last words\n"
+
+
+async def test_an_exit_is_told_only_when_the_last_words_are_read(
+    start_peer: StartPeer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = anyio.Event()
+    drain = ErrorTail.drain
+
+    async def held(errors: ErrorTail) -> None:
+        await gate.wait()
+        await drain(errors)
+
+    monkeypatch.setattr(ErrorTail, "drain", held)
+    process = await start_peer("end.py", 0)
+    heard: list[str] = []
+
+    async def hear() -> None:
+        await process.wait_exit(10)
+        heard.append(process.stderr_tail())
+
+    async with anyio.create_task_group() as listeners:
+        listeners.start_soon(hear)
+        # The output ends when the exit has been reported.
+        assert await all_lines(process) == []
+        gate.set()
+    assert heard == ["last words\n"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

@@ -74,6 +74,7 @@ async def test_a_flood_on_standard_error_blocks_nothing_and_is_bounded(start_pee
     assert process.stderr_total_bytes == 20 * MIB + len("the end")
     assert process.stderr_tail(9) == "x\nthe end"
     assert len(process.stderr_tail()) == 64 * 1024
+    assert len(process.stderr_tail(20 * MIB)) <= 128 * 1024
 
 
 async def test_nothing_is_read_that_nobody_takes(start_peer: StartPeer) -> None:

@@ -13,13 +13,14 @@ Facts about 0.171.0 that the code rests on (docs/harnesses/codex.md):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
 
 from checkrein.adapters.codex import received as r
 from checkrein.adapters.codex.failures import failure_words
+from checkrein.adapters.codex.items import OpenItem, read_item
 from checkrein.adapters.codex.notifications import IGNORED
 from checkrein.adapters.codex.steers import SteersUnderWay
 from checkrein.adapters.codex.tool_calls import call_of, output_of, status_of
@@ -40,9 +41,6 @@ from checkrein.adapters.native import (
     UsageReported,
     UsageScope,
 )
-
-#: how much of a running command's output is kept, for the case that its end brings none, in characters
-KEPT_OUTPUT = 8192
 
 #: types of items that only an answer of the model brings about
 _OF_THE_MODEL = frozenset(
@@ -85,26 +83,6 @@ class RunningTurn:
     opened: bool = False
 
 
-@dataclass(slots=True)
-class _OpenItem:
-    is_command: bool
-    output: list[str] = field(default_factory=list[str])
-    kept: int = 0
-    #: the harness still waits for an answer about it
-    asking: bool = False
-
-    @property
-    def tail(self) -> str:
-        return "".join(self.output)[-KEPT_OUTPUT:]
-
-    def printed(self, text: str) -> None:
-        self.output.append(text)
-        self.kept += len(text)
-        if self.kept > 2 * KEPT_OUTPUT:
-            self.output = [self.tail]
-            self.kept = KEPT_OUTPUT
-
-
 class Translator:
     """The state of one conversation as its notifications tell it."""
 
@@ -114,9 +92,9 @@ class Translator:
         self.steers = SteersUnderWay()
         #: file changes that have begun, by item id: the questions about them do not hold the change
         self.changes: dict[str, r.FileChange] = {}
-        self._items: dict[str, _OpenItem] = {}
+        self._items: dict[str, OpenItem] = {}
         #: commands that an interrupted turn left alive: their items are completed when they are cleaned
-        self._aborted: dict[str, _OpenItem] = {}
+        self._aborted: dict[str, OpenItem] = {}
         self._jobs: set[str] = set()
         self._reported: set[str] = set()
         self._turn_seen = False
@@ -271,11 +249,12 @@ class Translator:
 
     def _item_started(self, params: msgspec.Raw) -> Iterator[NativeEvent]:
         event = _read(params, r.ItemEvent)
+        head, item = read_item(event.item)
+        if isinstance(item, r.FileChange):
+            self.changes[item.id] = item  # of a sub-agent's thread too: its questions come here
         if not self._ours(event.thread_id):
-            self._keep_change(event)
             return
         yield from self._first_sign(event.turn_id)
-        head, item = _item(event.item)
         if isinstance(item, r.UserMessage):
             if item.client_id:
                 yield from self.steers.joined(item.client_id)
@@ -284,20 +263,14 @@ class Translator:
             yield from self.steers.model_answered(f"{head.type} item after its userMessage item")
         call = call_of(item, head, bytes(event.item))
         if call is not None and call.call_id not in self._items:
-            self._keep_change(event)
-            self._items[call.call_id] = _OpenItem(is_command=isinstance(item, r.CommandExecution))
+            self._items[call.call_id] = OpenItem(is_command=isinstance(item, r.CommandExecution))
             yield ToolStarted(call=call)
-
-    def _keep_change(self, event: r.ItemEvent) -> None:
-        _, item = _item(event.item)
-        if isinstance(item, r.FileChange):
-            self.changes[item.id] = item
 
     def _item_completed(self, params: msgspec.Raw) -> Iterator[NativeEvent]:
         event = _read(params, r.ItemEvent)
         if not self._ours(event.thread_id):
             return
-        head, item = _item(event.item)
+        head, item = read_item(event.item)
         if isinstance(item, r.UserMessage):
             if item.client_id:
                 yield from self.steers.joined(item.client_id)
@@ -399,16 +372,3 @@ def _read(params: msgspec.Raw, shape: type[T]) -> T:
     value = decoder.decode(params)
     assert isinstance(value, shape)  # the decoder is of that type
     return value
-
-
-_item_decoder = msgspec.json.Decoder(r.Item)
-_head_decoder = msgspec.json.Decoder(r.ItemHead)
-
-
-def _item(raw: msgspec.Raw) -> tuple[r.ItemHead, r.Item | None]:
-    """Return an item's head, and the item by its own type if it has one here and the known shape."""
-    head = _head_decoder.decode(raw)
-    try:
-        return head, _item_decoder.decode(raw)
-    except msgspec.ValidationError:
-        return head, None

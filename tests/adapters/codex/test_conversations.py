@@ -131,3 +131,17 @@ async def test_a_workspace_that_holds_the_home_is_refused(
     with playing() as model, pytest.raises(BadRequest, match="HOME"):
         async with codex(model, home=workspace / "home"):
             pass
+
+
+async def test_the_users_configuration_neither_stops_the_harness_nor_changes_the_policy(
+    codex: OpenCodex, playing: Play, home: Path
+) -> None:
+    configuration = home / ".codex" / "config.toml"
+    configuration.parent.mkdir(parents=True)
+    # The first line alone ends a bare `codex app-server` 0.171.0 at once.
+    text = 'approval_policy = "untrusted"\nsandbox_mode = "read-only"\nmodel = "other"\n'
+    configuration.write_text(text)
+    with playing() as model:
+        async with codex(model) as session:
+            assert session.opened.policy_effective == session.opened.policy_asked
+    assert configuration.read_text() == text

@@ -7,7 +7,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from checkrein.adapters.codex.translate import KEPT_OUTPUT
+from checkrein.adapters.codex.items import KEPT_OUTPUT
 from checkrein.adapters.errors import CallExpired, HarnessDied, TurnActive
 from checkrein.adapters.interface import Connection
 from checkrein.adapters.native import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checkrein.adapters import OutcomeStatus, SteerState, Turn
+from checkrein.adapters import HarnessBinary, OutcomeStatus, SteerState, Turn
 from checkrein.adapters.errors import SteerReason, SteerRejected
 from checkrein.adapters.native import Notice, TextDelta
 from checkrein.scripted_models import ModelSession, Script, Usage, fail, hold, say, sees, shell
@@ -34,12 +34,13 @@ async def test_a_turn_ends_with_the_models_text_and_its_own_usage(
 
 
 async def test_what_runs_is_known_before_the_first_prompt(
-    codex: OpenCodex, script: Script, playing: Play, workspace: Path
+    codex: OpenCodex, binary: HarnessBinary, playing: Play, workspace: Path
 ) -> None:
     with playing() as model:
         async with codex(model) as session:
             opened = session.opened
-    assert opened.version == session.harness.version == "0.171.0"
+    assert opened.version == session.harness.version == binary.version
+    assert session.harness.sha256 == binary.sha256
     assert opened.policy_effective == {
         "cwd": str(workspace),
         "approvalPolicy": "untrusted",

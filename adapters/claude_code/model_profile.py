@@ -19,7 +19,7 @@ _settled = default_history_rules(DIALECT)
 
 
 class ClaudeCodeTools:
-    """Claude Code's tools. `Edit` works on files only that `Read` or `Write` has touched in the conversation."""
+    """Claude Code's tools."""
 
     def shell(self, command: str) -> NativeCall:
         """Run one shell line and wait for it."""

@@ -198,11 +198,17 @@ class Translator:
             )
 
     def _drop(self, message_id: str, word: str, evidence: str) -> Iterator[NativeEvent]:
-        """A message that will not run. The opener of an interrupted turn is `cancelled` too, behind its `result`."""
+        """A message that will not run.
+
+        Not every one that is `cancelled`: in an interrupted turn a message that has joined it is, before `result`,
+        and stays in the conversation (then `result` decides); and so is the opener, behind `result` (2.1.332).
+        """
         purpose = self._purpose.get(message_id)
-        pending = message_id in self._stage
+        stage = self._stage.get(message_id)
+        if stage is Stage.FOLDED:
+            return
         self._forget(message_id)
-        if not pending:
+        if stage is None:
             return
         if purpose is Purpose.STEER:
             yield _moved(message_id, SteerProgress.CANCELLED, evidence)
@@ -342,11 +348,10 @@ class Translator:
             text = f"a result without a turn: {'; '.join(message.errors) or message.subtype}"
             yield Notice(kind=NoticeKind.WARNING, text=text)
             return
-        for message_id, stage in self._stage.items():
-            if stage is Stage.FOLDED:
-                # It is in the conversation, but no request of this turn is known to hold it.
-                self._stage[message_id] = Stage.QUEUED
-                yield _moved(message_id, SteerProgress.QUEUED, "result without it in user_message_uuids")
+        for message_id in [one for one, stage in self._stage.items() if stage is Stage.FOLDED]:
+            # It is in the conversation, but no request of this turn is known to hold it.
+            self._forget(message_id)
+            yield _moved(message_id, SteerProgress.QUEUED, "result without it in user_message_uuids")
         self._turn_open = False
         self._calls.clear()
         self._denied.clear()

@@ -253,6 +253,7 @@ async def test_a_steer_that_joined_but_that_no_request_held_is_queued(
     told(connection, lifecycle(PROMPT, "started"))
     await sent(connection, pipe, STEER, steer=True)
     told(connection, lifecycle(STEER, "started"))
+    assert told(connection, lifecycle(STEER, "cancelled")) == []
     moved, _ = told(connection, result(terminal_reason="aborted_tools", user_message_uuids=[PROMPT]))
     assert isinstance(moved, SteerMoved)
     assert moved.progress is SteerProgress.QUEUED

@@ -128,6 +128,27 @@ async def test_an_interrupt_ends_the_running_tool_and_drops_the_queued_steer(
             assert (await (await session.start("next")).outcome()).text == "fine"
 
 
+async def test_a_steer_that_the_interrupted_request_held_is_delivered_and_stays_in_the_conversation(
+    arena: Arena, server: ModelServer
+) -> None:
+    script = Script()
+    tool = script.held_tool("build")
+    gate = script.gate("unanswered", never_opened=True)
+    script.main([shell(tool)])
+    script.main([hold(gate)], sees=steer_text("remember this"))
+    script.main([say("fine")], sees=sees(user="next", once="remember this"))
+    with arena.play(server, script):
+        async with arena.open(policy="auto") as session:
+            turn = await session.start("go")
+            await tool.started(timeout=STEP)
+            steer = await turn.steer("remember this")
+            tool.finish()
+            await gate.reached(timeout=STEP)
+            assert (await turn.interrupt()).status is OutcomeStatus.INTERRUPTED
+            assert steer.state is SteerState.DELIVERED
+            assert (await (await session.start("next")).outcome()).text == "fine"
+
+
 async def test_a_refused_key_fails_the_turn_and_names_status_and_message(
     arena: Arena, server: ModelServer
 ) -> None:
@@ -158,8 +179,7 @@ async def test_usage_is_of_each_turn_alone_over_steps_resume_and_fork(
     with arena.play(server, script):
         async with arena.open(policy="auto") as session:
             original = session.id
-            for prompt in ("one", "two"):
-                used.append((await (await session.start(prompt)).outcome()).usage)
+            used += [(await (await session.start(prompt)).outcome()).usage for prompt in ("one", "two")]
             turn = await session.start("three")
             with anyio.fail_after(STEP):
                 async for event in turn.events():

@@ -179,6 +179,19 @@ async def test_an_interrupt_voids_the_question_and_cancels_the_queued_steer(repl
     assert len(replay.pipe.sent) == sent
 
 
+async def test_a_steer_that_had_joined_the_interrupted_turn_was_delivered_and_not_dropped(
+    replay: Replay,
+) -> None:
+    """Its lifecycle says `cancelled` before `result`, but the request held it, and the next one does, too."""
+    name = "interrupt-after-steer-joined-2.1.332"
+    events = await replay.play(name)
+    _, steer, _ = prompts(name)
+    assert [(event.steer_id, event.progress, event.evidence) for event in of(events, SteerMoved)] == [
+        (steer, SteerProgress.ACCEPTED, "command_lifecycle queued"),
+        (steer, SteerProgress.DELIVERED, "result.user_message_uuids"),
+    ]
+
+
 async def test_an_interrupt_right_behind_the_prompt_ends_its_turn(replay: Replay) -> None:
     name = "interrupt-before-request-2.1.332"
     events = await replay.play(name)

@@ -144,12 +144,20 @@ async def test_quiet_is_proven_by_time_without_any_request(server: ModelServer, 
         assert server.timeline.now_ms() - began >= 200
 
 
-async def test_quiet_that_does_not_come_is_an_error(server: ModelServer, wire: Wire) -> None:
-    with (
-        server.open_session(Script(), wire.profile) as session,
-        pytest.raises(DeadlineExceeded, match="without any request"),
-    ):
-        await session.quiet_for(10, timeout=0.05)
+async def test_requests_that_keep_coming_are_no_quiet(server: ModelServer, wire: Wire) -> None:
+    with server.open_session(Script(), wire.profile) as session:
+
+        async def keep_asking() -> None:
+            async with httpx2.AsyncClient(trust_env=False) as client:
+                while True:
+                    await client.get(f"{session.base_url}/v1/models")
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(keep_asking)
+            await server.timeline.wait(lambda row: row.kind == "other_request", 10)
+            with pytest.raises(DeadlineExceeded, match="1 s without any request"):
+                await session.quiet_for(1.0, timeout=1.5)
+            tasks.cancel_scope.cancel()
 
 
 async def test_a_path_without_a_session_is_not_found(server: ModelServer) -> None:

@@ -170,17 +170,19 @@ async def test_a_steer_that_the_interrupt_overtakes_is_cancelled_and_never_seen(
     assert steer.state is SteerState.CANCELLED
 
 
+@pytest.mark.parametrize(("status", "times"), [(400, 1), (403, 4), (429, 1)])
 async def test_an_error_of_the_model_fails_the_turn_with_its_status(
-    codex: OpenCodex, script: Script, playing: Play
+    codex: OpenCodex, script: Script, playing: Play, status: int, times: int
 ) -> None:
-    script.main([fail(400, message="no such thing")])
+    script.main([fail(status, message="no such thing", times=times)])
     script.main([say("well again")])
     with playing() as model:
         async with codex(model) as session:
             failed = await (await session.start("go")).outcome()
             well = await (await session.start("again")).outcome()
     assert failed.status is OutcomeStatus.FAILED
-    assert "no such thing" in failed.reason
+    assert f"HTTP {status}" in failed.reason
+    assert "no such thing" in failed.reason or status == 429  # of which Codex drops the message
     assert well.text == "well again"
 
 

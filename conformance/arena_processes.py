@@ -73,7 +73,7 @@ def _describe(process: psutil.Process) -> ProcessInfo | None:
 
 def _runs(process: psutil.Process, spare: Path) -> bool:
     try:
-        words = [process.exe(), *process.cmdline()[:2]]
+        words = [process.exe(), *process.cmdline()[:3]]
     except (psutil.Error, OSError):
         return False
     return any(Path(word).is_relative_to(spare) for word in words if word)

@@ -31,9 +31,10 @@ def render_failure(check: Check, contract: Contract) -> RenderableType:
             align="left",
         ),
         Text(clause.text if clause is not None else "(this version has no such clause)"),
-        _field("expected", check.expected),
-        _field("observed", check.observed),
     ]
+    if clause is None or check.expected != clause.text:
+        parts.append(_field("expected", check.expected))
+    parts.append(_field("observed", check.observed))
     evidence = check.evidence
     if evidence.transcript:
         parts.append(Text("last lines on the wire:", style="bold"))

@@ -38,7 +38,7 @@ def verdict_text(check: Check) -> Text:
 
 def _table(results: Results) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("clause", no_wrap=True)
+    table.add_column("clause", overflow="fold")
     table.add_column("level", no_wrap=True)
     for harness in results.header.harnesses:
         table.add_column(harness.label, no_wrap=True)

@@ -32,6 +32,9 @@ from checkrein.conformance.target import LOCAL, TargetRequest, find_target, pars
 #: How many scenarios run side by side when nothing else is said, where there are as many cores.
 DEFAULT_WORKERS = 2
 
+#: Characters per line where the output is no terminal.
+_WIDTH = 120
+
 #: How much of the log is shown when there are no results.
 _LOG_LINES = 15
 
@@ -76,7 +79,7 @@ def run(
     ] = None,
 ) -> None:
     """Check that harnesses keep the contract; exit status 0 when they do, 1 when a clause failed."""
-    console = Console(highlight=False)
+    console = _console()
     contract = load_contract()
     load_baseline()
     only = only or []
@@ -109,6 +112,14 @@ def run(
         console.print(render_failure(check, contract), soft_wrap=True)
     console.print(f"results: {order.results}", soft_wrap=True, markup=False)
     raise typer.Exit(found.footer.exit_status)
+
+
+def _console() -> Console:
+    """Standard output; where it is no terminal, wide enough for the matrix of two harnesses."""
+    console = Console(highlight=False)
+    return (
+        console if console.is_terminal or "COLUMNS" in os.environ else Console(highlight=False, width=_WIDTH)
+    )
 
 
 def _targets(texts: list[str]) -> list[TargetRequest]:

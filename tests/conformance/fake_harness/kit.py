@@ -1,0 +1,37 @@
+"""What the kit must know of the fake harness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from checkrein.adapters.kit_facts import KitFacts, Widening
+from checkrein.scripted_models import HarnessProfile, NativeCall
+
+
+class FakeTools:
+    """It has a shell, and nothing else."""
+
+    def shell(self, command: str) -> NativeCall:
+        return NativeCall(name="sh", input={"command": command})
+
+    def write_file(self, path: str, text: str) -> NativeCall:
+        raise NotImplementedError
+
+    def edit_file(self, path: str, old: str, new: str) -> NativeCall:
+        raise NotImplementedError
+
+    def read_file(self, path: str) -> NativeCall:
+        raise NotImplementedError
+
+
+def _no_grant(_: Mapping[str, object]) -> bytes:
+    raise NotImplementedError
+
+
+KIT = KitFacts(
+    profile=HarnessProfile(dialect="anthropic-messages", toolset=FakeTools()),
+    transcripts=(),
+    state=(),
+    persistent_grant=_no_grant,
+    widening=Widening(),
+)

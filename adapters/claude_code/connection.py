@@ -8,6 +8,7 @@ import msgspec
 
 from checkrein.adapters.calls import PendingCalls
 from checkrein.adapters.claude_code import wire_texts
+from checkrein.adapters.claude_code.endings import totals
 from checkrein.adapters.claude_code.launch import ASK_RULES, PERMISSION_MODE, is_closed
 from checkrein.adapters.claude_code.messages import (
     UNUSED_TYPES,
@@ -35,7 +36,7 @@ from checkrein.adapters.claude_code.messages import (
     user_message,
 )
 from checkrein.adapters.claude_code.questions import answer_of, question_of
-from checkrein.adapters.claude_code.translate import Purpose, Translator, totals
+from checkrein.adapters.claude_code.translate import Purpose, Translator
 from checkrein.adapters.errors import (
     ApprovalStale,
     CallExpired,

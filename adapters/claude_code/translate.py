@@ -13,12 +13,11 @@ from enum import StrEnum
 
 import msgspec
 
-from checkrein.adapters.claude_code import wire_texts
+from checkrein.adapters.claude_code.endings import outcome_of, usage_of
 from checkrein.adapters.claude_code.messages import (
     Assistant,
     CommandLifecycle,
     ContentBlock,
-    ModelUsage,
     Result,
     ResultMeta,
     StreamEvent,
@@ -26,6 +25,7 @@ from checkrein.adapters.claude_code.messages import (
     User,
 )
 from checkrein.adapters.claude_code.tool_calls import tool_call
+from checkrein.adapters.claude_code.tool_results import finished
 from checkrein.adapters.native import (
     BackgroundJob,
     NativeEvent,
@@ -37,13 +37,9 @@ from checkrein.adapters.native import (
     TextDone,
     ToolFinished,
     ToolStarted,
-    ToolStatus,
     TurnClosed,
     TurnOpened,
     TurnStatus,
-    Usage,
-    UsageReported,
-    UsageScope,
 )
 
 #: `system` messages that tell nothing which is used here; most are known from the binary of 2.1.332 only.
@@ -284,28 +280,10 @@ class Translator:
                 yield self._finished(block, meta.get(block.tool_use_id), message.tool_use_result)
 
     def _finished(self, block: ContentBlock, meta: ResultMeta | None, detail: msgspec.Raw) -> ToolFinished:
-        output = _text_of(block.content)
         name = self._calls.pop(block.tool_use_id, "")
-        status = self._status_of(block, meta, detail)
+        denied = block.tool_use_id in self._denied
         self._denied.discard(block.tool_use_id)
-        return ToolFinished(
-            call_id=block.tool_use_id,
-            status=status,
-            output=output,
-            exit_status=_exit_status(name, status, output, detail),
-        )
-
-    def _status_of(self, block: ContentBlock, meta: ResultMeta | None, detail: msgspec.Raw) -> ToolStatus:
-        if not block.is_error:
-            return ToolStatus.OK
-        decision = None if meta is None else meta.permission_decision
-        rejected = decision is not None and decision.decision == wire_texts.REJECTED_DECISION
-        if rejected or block.tool_use_id in self._denied:
-            return ToolStatus.DECLINED
-        aborted = meta is not None and meta.non_execution_kind == wire_texts.ABORTED_KIND
-        if aborted or (meta is None and bytes(detail) == _REJECTED_RESULT):
-            return ToolStatus.ABORTED
-        return ToolStatus.ERROR
+        return finished(block, meta, detail, tool=name, denied=denied)
 
     def system(self, message: System) -> Iterator[NativeEvent]:
         """Turns that the harness begins, its background jobs, its retries."""
@@ -343,7 +321,7 @@ class Translator:
     def result(self, message: Result) -> Iterator[NativeEvent]:
         """The end of the turn."""
         yield from self._delivered(message.user_message_uuids, "result.user_message_uuids")
-        yield from _usage(message)
+        yield from usage_of(message)
         if not self._turn_open:
             text = f"a result without a turn: {'; '.join(message.errors) or message.subtype}"
             yield Notice(kind=NoticeKind.WARNING, text=text)
@@ -360,107 +338,6 @@ class Translator:
         withdrawn, self._withdrawn = self._withdrawn, {}
         for prompt_id, how in withdrawn.items():
             yield from self._never_ran(prompt_id, how)
-
-
-def outcome_of(result: Result) -> tuple[TurnStatus, str, str]:
-    """Status, reason for people, and the harness's own word of a turn's end.
-
-    `terminal_reason` decides. Answers of the CLI's own commands lack it (2.1.332): then `subtype` and `is_error` do.
-    """
-    word = result.terminal_reason or result.subtype
-    if result.terminal_reason in wire_texts.INTERRUPTED_REASONS:
-        return TurnStatus.INTERRUPTED, f"interrupted ({word})", word
-    finished = word == wire_texts.COMPLETED_REASON or (result.terminal_reason is None and word == "success")
-    if finished and not result.is_error:
-        return TurnStatus.COMPLETED, "completed", word
-    said = result.result or "; ".join(result.errors) or "without a message"
-    status = f", status {result.api_error_status}" if result.api_error_status is not None else ""
-    return TurnStatus.FAILED, f"{word}{status}: {said}", word
-
-
-def totals(models: dict[str, ModelUsage] | None, cost_usd: float | None) -> Usage:
-    """One usage out of the totals per model. Input counts what was read from and written to the cache, too."""
-    if models is None:
-        return Usage(cost_usd=cost_usd)
-    used = models.values()
-    return Usage(
-        input_tokens=sum(
-            m.input_tokens + m.cache_read_input_tokens + m.cache_creation_input_tokens for m in used
-        ),
-        cached_tokens=sum(m.cache_read_input_tokens for m in used),
-        output_tokens=sum(m.output_tokens for m in used),
-        cost_usd=cost_usd,
-    )
-
-
-def _usage(message: Result) -> Iterator[NativeEvent]:
-    """Totals of the conversation where the harness tells them, else the turn's own tokens.
-
-    `modelUsage` and `total_cost_usd` count over turns, resume and fork, with side requests and subagents; `usage` is
-    of the turn alone, without them (2.1.296 and 2.1.332).
-    """
-    if message.model_usage is None and message.total_cost_usd is None and message.usage is None:
-        return
-    yield UsageReported(
-        usage=totals(message.model_usage, message.total_cost_usd), scope=UsageScope.CUMULATIVE
-    )
-    if message.model_usage is None and message.usage is not None:
-        turn = message.usage
-        yield UsageReported(
-            scope=UsageScope.TURN,
-            usage=Usage(
-                input_tokens=turn.input_tokens
-                + turn.cache_read_input_tokens
-                + turn.cache_creation_input_tokens,
-                cached_tokens=turn.cache_read_input_tokens,
-                output_tokens=turn.output_tokens,
-            ),
-        )
-
-
-_REJECTED_RESULT = msgspec.json.encode(wire_texts.REJECTED_RESULT)
-
-
-class _ShellDetail(msgspec.Struct, frozen=True, rename="camel"):
-    """What the shell tool adds to its result."""
-
-    interrupted: bool = False
-    return_code_interpretation: str | None = None
-    background_task_id: str | None = None
-
-
-_decode_detail = msgspec.json.Decoder(_ShellDetail).decode
-_decode_text = msgspec.json.Decoder(str | list[ContentBlock] | None).decode
-
-
-def _text_of(content: msgspec.Raw) -> str:
-    try:
-        value = _decode_text(content)
-    except msgspec.ValidationError:
-        return bytes(content).decode("utf-8", "replace")
-    if isinstance(value, list):
-        return "\n".join(block.text if block.type == "text" else f"[{block.type}]" for block in value)
-    return value or ""
-
-
-def _exit_status(name: str, status: ToolStatus, output: str, detail: msgspec.Raw) -> int | None:
-    """Of a shell command: told in words when it failed; 0 when it is said to be well without a further word.
-
-    `grep` that finds nothing is no error, but has `returnCodeInterpretation`; its number is not told (2.1.332).
-    """
-    if name != "Bash":
-        return None
-    if status is ToolStatus.ERROR:
-        found = wire_texts.EXIT_CODE.match(output)
-        return int(found[1]) if found else None
-    if status is not ToolStatus.OK:
-        return None
-    try:
-        told = _decode_detail(detail)
-    except msgspec.ValidationError:
-        return None
-    plain = not (told.interrupted or told.return_code_interpretation or told.background_task_id)
-    return 0 if plain else None
 
 
 def _retry(message: System) -> str:

@@ -77,7 +77,7 @@ def _requests(folder: Path, numbers: tuple[int, ...]) -> Iterator[Text]:
         try:
             request = cast("dict[str, object]", json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError) as fault:
-            yield Text(f"  request {number} cannot be read: {fault}")
+            yield Text(f"  {number}: it cannot be read ({type(fault).__name__})")
             continue
         news = str(request.get("news", ""))[-_LINE_CHARACTERS:]
         yield Text(

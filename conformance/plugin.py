@@ -22,7 +22,7 @@ from checkrein.conformance.clauses import Contract
 from checkrein.conformance.contract_loading import load_contract
 from checkrein.conformance.known_failures import load_baseline
 from checkrein.conformance.progress import Finished, Planned, ProgressWriter, Started
-from checkrein.conformance.results import Check, ScenarioRun, TestedHarness, finish
+from checkrein.conformance.results import Check, HarnessUnderTest, ScenarioRun, finish
 from checkrein.conformance.results_files import write_results
 from checkrein.conformance.run_description import describe_run
 from checkrein.conformance.run_folder import DEFAULT_RUNS, new_run_folder
@@ -86,6 +86,7 @@ class _Run:
         self.begun = time.monotonic()
         self.started_at = datetime.now(UTC).isoformat(timespec="seconds")
         self.reports: list[ScenarioReport] = []
+        self.whole = True
         progress = _string(config, "checkrein_progress")
         self.progress = ProgressWriter(Path(progress)) if progress else None
         self.folder = self._folder(config)
@@ -117,7 +118,7 @@ class _Run:
         header = describe_run(
             self.contract,
             tuple(
-                TestedHarness(name=target.harness, version=target.version, binary_sha256=target.sha256)
+                HarnessUnderTest(name=target.harness, version=target.version, binary_sha256=target.sha256)
                 for target in self.targets
             ),
             command=self.command,
@@ -234,6 +235,12 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
                 _gathering.reports.append(_decode(str(value)))
 
 
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Note that scenarios could not be loaded: a run without them would say less than it seems to."""
+    if report.failed and _gathering is not None:
+        _gathering.whole = False
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """From here on test reports belong to this run."""
     global _gathering
@@ -245,7 +252,8 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Write the results, unless the run was interrupted or never began."""
     global _gathering
     run = session.config.stash[_OPEN_RUN]
-    if _gathering is run and run.targets and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+    ended = exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    if _gathering is run and run.targets and run.whole and ended:
         run.write()
     _gathering = None
     if run.progress is not None:

@@ -14,7 +14,7 @@ from checkrein.conformance.verdicts import EnforcedBy, Verdict, is_red
 FORMAT = 1
 
 
-class TestedHarness(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HarnessUnderTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One harness of a run.
 
     Args:
@@ -57,7 +57,7 @@ class Header(
     kit_version: str
     edition: str
     contract_sha256: str
-    harnesses: tuple[TestedHarness, ...]
+    harnesses: tuple[HarnessUnderTest, ...]
     os: str
     python: str
     offline: OfflineStatus

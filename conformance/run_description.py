@@ -8,12 +8,12 @@ from importlib.metadata import version
 
 from checkrein.conformance.clauses import Contract
 from checkrein.conformance.offline import current_status
-from checkrein.conformance.results import Header, TestedHarness
+from checkrein.conformance.results import HarnessUnderTest, Header
 
 
 def describe_run(
     contract: Contract,
-    harnesses: tuple[TestedHarness, ...],
+    harnesses: tuple[HarnessUnderTest, ...],
     *,
     command: tuple[str, ...],
     only: tuple[str, ...],

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from checkrein.adapters.errors import BadRequest, HarnessDied
+from checkrein.adapters.interrupting import LadderTimes
 from checkrein.conformance.judgements import KitMistake
 from checkrein.conformance.known_failures import Baseline, KnownFailure
 from checkrein.conformance.scenario import Arena, scenario
@@ -83,7 +84,8 @@ def test_a_harness_that_ignores_the_interrupt_fails_quiet_or_outcome_by_evidence
     async def deaf(arena: Arena) -> None:
         build = arena.script.held_tool("build")
         arena.script.main([shell(build)])
-        async with arena.session(policy="auto") as session:
+        impatient = LadderTimes(harness=0.5, settle=0.5, tools=0.5)
+        async with arena.session(policy="auto", ladder=impatient) as session:
             turn = await session.start("build it")
             await build.started(timeout=20)
             assert session.link is not None

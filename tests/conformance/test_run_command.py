@@ -1,0 +1,197 @@
+"""`checkrein run` as a person runs it: on the fake harness, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from checkrein.conformance.arena_processes import processes_with_home
+from checkrein.conformance.results_files import read_results
+from checkrein.conformance.verdicts import Verdict
+from tests.conformance.conftest import PROGRAM
+
+FOLDER = Path(__file__).parent
+SCENARIOS = FOLDER / "fake_scenarios" / "test_fake.py"
+ENDLESS = FOLDER / "fake_scenarios" / "test_endless.py"
+CHECKREIN = [sys.executable, "-m", "checkrein.conformance", "run"]
+FAKE = f"fake@1.0={PROGRAM}"
+
+#: How long one whole run of the fake scenarios may take, in seconds; it takes about 4 on a quiet machine.
+RUN_SECONDS = 120
+
+RunCommand = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def checkrein_run(fake_path: str, tmp_path: Path) -> RunCommand:
+    """Run the command in an empty directory; results go to `results.jsonl` there."""
+
+    def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*CHECKREIN, *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "CHECKREIN_CACHE": str(tmp_path / "cache"), **variables},
+            capture_output=True,
+            text=True,
+            timeout=RUN_SECONDS,
+            check=False,
+        )
+
+    return run
+
+
+def on_fake(*arguments: str) -> list[str]:
+    return [FAKE, "--scenarios", str(SCENARIOS), "--results", "results.jsonl", *arguments]
+
+
+ALL = ["--only", "steer.mid-tool", "--only", "interrupt.tool-running", "--only", "session.fork"]
+
+
+def test_a_harness_that_keeps_its_clauses_gives_a_matrix_and_status_0(
+    checkrein_run: RunCommand, tmp_path: Path
+) -> None:
+    done = checkrein_run(*on_fake(*ALL, "-n", "2"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = read_results(tmp_path / "results.jsonl")
+    assert [(check.clause, check.verdict) for check in results.checks] == [
+        ("session.fork.original-untouched", Verdict.NOT_APPLICABLE),
+        ("steer.mid-tool.delivered", Verdict.PASS),
+        ("interrupt.tool-running.outcome", Verdict.PASS),
+        ("interrupt.tool-running.quiet", Verdict.PASS),
+    ]
+    assert results.header.harnesses[0].label == "fake@1.0"
+    assert len(results.header.harnesses[0].binary_sha256) == 64
+    assert results.header.command[:2] == ("checkrein", "run")
+    assert results.footer.startup_seconds > 0
+    for words in ("fake@1.0", "pass (adapter)", "not applicable", "3 pass, 1 not applicable", "offline:"):
+        assert words in done.stdout
+
+
+def test_a_failing_clause_gives_status_1_and_a_screen(checkrein_run: RunCommand, tmp_path: Path) -> None:
+    done = checkrein_run(*on_fake(*ALL), FAKE_HARNESS_FLAW="dies")
+    assert done.returncode == 1
+    results = read_results(tmp_path / "results.jsonl")
+    assert {check.clause for check in results.red} == {
+        "steer.mid-tool.delivered",
+        "interrupt.tool-running.outcome",
+        "interrupt.tool-running.quiet",
+    }
+    for words in (
+        "A steer sent while a tool runs",
+        "observed: ",
+        "last lines on the wire:",
+        '"event": "opened"',
+        "last model requests:",
+        f"kept in: {tmp_path}/.checkrein/runs/",
+    ):
+        assert words in done.stdout
+
+
+def test_only_limits_both_what_runs_and_what_is_reported(checkrein_run: RunCommand, tmp_path: Path) -> None:
+    done = checkrein_run(*on_fake("--only", "interrupt.*.quiet", "--only", "steer.mid-tool.delivered"))
+    results = read_results(tmp_path / "results.jsonl")
+    judged = {check.clause for check in results.checks if check.verdict is Verdict.PASS}
+    assert judged == {"steer.mid-tool.delivered", "interrupt.tool-running.quiet"}
+    missing = {check.clause for check in results.checks if check.verdict is Verdict.KIT_ERROR}
+    assert missing == {"interrupt.mid-text.quiet", "interrupt.approval-open.quiet"}, "no scenario judges them"
+    assert done.returncode == 1
+    assert {run.name for run in results.scenarios} == {
+        "test_steer_while_a_tool_runs",
+        "test_interrupt_while_a_tool_runs",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--only", "steer.idl", FAKE], "steer.idle.rejected"),
+        (["nobody"], "there is no harness 'nobody'"),
+        (["fake@"], "is not a harness"),
+        ([f"fake={FOLDER}/missing"], "there is no such file"),
+        ([FAKE, FAKE], "named twice"),
+        (["--sideways"], "No such option"),
+    ],
+)
+def test_wrong_usage_gives_status_2_and_says_what_is_wrong(
+    checkrein_run: RunCommand, arguments: list[str], words: str, tmp_path: Path
+) -> None:
+    done = checkrein_run(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / ".checkrein").exists(), "nothing has run"
+
+
+def test_a_machine_without_git_gives_status_3(checkrein_run: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    done = checkrein_run(*on_fake(), PATH=str(tmp_path / "bin"))
+    assert done.returncode == 3
+    assert "git is not installed" in done.stderr
+
+
+def test_a_harness_that_cannot_be_installed_gives_status_3(checkrein_run: RunCommand) -> None:
+    # A registry that refuses connections stands for a machine without a network.
+    done = checkrein_run(
+        "codex@0.171.0", NPM_CONFIG_REGISTRY="http://127.0.0.1:9/", NPM_CONFIG_FETCH_RETRIES="0"
+    )
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_scenarios_that_cannot_be_loaded_are_reported_with_the_log(
+    checkrein_run: RunCommand, tmp_path: Path
+) -> None:
+    broken = tmp_path / "test_broken.py"
+    broken.write_text("import nothing_of_that_name\n")
+    done = checkrein_run(FAKE, "--scenarios", str(broken))
+    assert done.returncode == 1
+    assert "nothing_of_that_name" in done.stderr
+    assert "pytest.log" in done.stderr
+
+
+def test_plugins_named_by_the_environment_are_loaded_in_the_run(
+    checkrein_run: RunCommand, tmp_path: Path, fake_path: str
+) -> None:
+    (tmp_path / "site" / "fake_sabotage.py").write_text(
+        "from tests.conformance.fake_harness.adapter import FakeConnection\n"
+        "async def steer(self, steer_id, text):\n    pass\n"
+        "FakeConnection.steer = steer\n"
+    )
+    done = checkrein_run(*on_fake(*ALL), PYTEST_PLUGINS="fake_sabotage")
+    results = read_results(tmp_path / "results.jsonl")
+    assert [check.clause for check in results.red] == ["steer.mid-tool.delivered"]
+    assert done.returncode == 1
+
+
+def test_ctrl_c_ends_the_run_within_five_seconds_and_leaves_nothing(fake_path: str, tmp_path: Path) -> None:
+    run_dir = tmp_path / "kept"
+    terminal = pexpect.spawn(
+        CHECKREIN[0],
+        [*CHECKREIN[1:], FAKE, "--scenarios", str(ENDLESS), "--run-dir", str(run_dir), "-n", "2"],
+        cwd=tmp_path,
+        timeout=60,
+        encoding="utf-8",
+    )
+    try:
+        terminal.expect("endless on fake@1.0")
+        deadline = time.monotonic() + 30
+        # A process of another process tree that nobody tells us of: looking is all there is.
+        while len(processes_with_home(run_dir)) < 2:
+            assert time.monotonic() < deadline, "the harness and its tool never ran"
+        pressed = time.monotonic()
+        terminal.sendintr()
+        terminal.expect(pexpect.EOF)
+        terminal.wait()
+        assert time.monotonic() - pressed < 5
+    finally:
+        terminal.close(force=True)
+    assert terminal.exitstatus == 130
+    assert processes_with_home(run_dir) == ()
+    assert not list(run_dir.glob("*/results.jsonl"))

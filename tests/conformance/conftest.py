@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def fake_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (metadata / "entry_points.txt").write_text(
         "[checkrein.adapters]\nfake = tests.conformance.fake_harness:HARNESS\n"
     )
-    monkeypatch.syspath_prepend(str(installed))
+    monkeypatch.setattr(sys, "path", [str(installed), *sys.path])
     path = os.pathsep.join([str(installed), str(REPOSITORY)])
     monkeypatch.setenv("PYTHONPATH", path)
     return path

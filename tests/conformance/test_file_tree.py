@@ -25,19 +25,40 @@ def test_a_tree_that_nobody_touched_is_the_same(tree: Path) -> None:
     assert difference(before, snapshot(tree)) == ()
 
 
+def add_a_file(root: Path) -> None:
+    (root / "new").write_text("")
+
+
+def add_a_folder(root: Path) -> None:
+    (root / "sub" / "empty").mkdir()
+
+
+def remove_a_file(root: Path) -> None:
+    (root / "file").unlink()
+
+
+def rewrite_a_file(root: Path) -> None:
+    (root / "file").write_text("two")
+
+
+def make_a_file_executable(root: Path) -> None:
+    (root / "file").chmod(0o700)
+
+
+def point_the_link_elsewhere(root: Path) -> None:
+    (root / "link").unlink()
+    (root / "link").symlink_to("sub")
+
+
 @pytest.mark.parametrize(
     ("act", "name", "kind"),
     [
-        (lambda root: (root / "new").write_text(""), "new", ChangeKind.ADDED),
-        (lambda root: (root / "sub" / "empty").mkdir(), "sub/empty", ChangeKind.ADDED),
-        (lambda root: (root / "file").unlink(), "file", ChangeKind.REMOVED),
-        (lambda root: (root / "file").write_text("two"), "file", ChangeKind.CHANGED),
-        (lambda root: (root / "file").chmod(0o700), "file", ChangeKind.CHANGED),
-        (
-            lambda root: ((root / "link").unlink(), (root / "link").symlink_to("sub")),
-            "link",
-            ChangeKind.CHANGED,
-        ),
+        (add_a_file, "new", ChangeKind.ADDED),
+        (add_a_folder, "sub/empty", ChangeKind.ADDED),
+        (remove_a_file, "file", ChangeKind.REMOVED),
+        (rewrite_a_file, "file", ChangeKind.CHANGED),
+        (make_a_file_executable, "file", ChangeKind.CHANGED),
+        (point_the_link_elsewhere, "link", ChangeKind.CHANGED),
     ],
 )
 def test_every_way_to_differ_is_seen(

@@ -157,6 +157,10 @@ def drop_first(lines: list[str]) -> list[str]:
     return lines[1:]
 
 
+def empty(_: list[str]) -> list[str]:
+    return []
+
+
 def double_header(lines: list[str]) -> list[str]:
     return [lines[0], *lines]
 
@@ -195,7 +199,7 @@ def whitewash(lines: list[str]) -> list[str]:
         (drop_last, MissingFooter),
         (cut_last_line, InvalidRecord),
         (drop_first, MissingHeader),
-        (lambda _: [], MissingHeader),
+        (empty, MissingHeader),
         (double_header, MisplacedRecord),
         (double_check, DuplicateCheck),
         (drop_check, WrongCounts),
@@ -253,7 +257,7 @@ def test_the_matrix_looks_like_the_golden_one(written: Path) -> None:
 
 
 def test_the_screen_of_a_failure_looks_like_the_golden_one(contract: Contract, tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, object]] = [
         {"n": 1, "at_ms": 0.5, "source": "note", "kind": "session_open", "data": {}},
         {
             "n": 2,

@@ -18,8 +18,8 @@ from checkrein.conformance.verdicts import Verdict
 from tests.conformance.conftest import PROGRAM
 
 FOLDER = Path(__file__).parent
-SCENARIOS = FOLDER / "fake_scenarios" / "test_fake.py"
-ENDLESS = FOLDER / "fake_scenarios" / "test_endless.py"
+SCENARIOS = FOLDER / "fake_scenarios" / "keeping.py"
+ENDLESS = FOLDER / "fake_scenarios" / "endless.py"
 CHECKREIN = [sys.executable, "-m", "checkrein.conformance", "run"]
 FAKE = f"fake@1.0={PROGRAM}"
 
@@ -172,7 +172,7 @@ def test_plugins_named_by_the_environment_are_loaded_in_the_run(
 
 def test_ctrl_c_ends_the_run_within_five_seconds_and_leaves_nothing(fake_path: str, tmp_path: Path) -> None:
     run_dir = tmp_path / "kept"
-    terminal = pexpect.spawn(
+    terminal: pexpect.spawn[str] = pexpect.spawn(
         CHECKREIN[0],
         [*CHECKREIN[1:], FAKE, "--scenarios", str(ENDLESS), "--run-dir", str(run_dir), "-n", "2"],
         cwd=tmp_path,

@@ -35,7 +35,7 @@ def test_waiting_finds_what_is_there_and_what_comes(wire: Wire) -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(later)
             second = await wire.wait(lambda row: row.at("n") == 1, 5, after=first.n)
-        assert second.n > first.n
+            assert second.n > first.n
 
     async def later() -> None:
         wire.tap(Direction.FROM_HARNESS, b'{"n":2}')

@@ -13,6 +13,9 @@ from rich.text import Text
 from checkrein.conformance.progress import Finished, Planned, ProgressEvent, Started
 from checkrein.conformance.verdicts import Verdict
 
+#: How many characters the columns beside the description take.
+_BESIDE = 52
+
 _GOOD = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.WARN, Verdict.EXPECTED_FAIL})
 
 
@@ -27,7 +30,7 @@ class RunProgress:
         self._total = 0
         self._bar = Progress(
             TextColumn("scenarios"),
-            BarColumn(bar_width=20),
+            BarColumn(bar_width=16),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("{task.description}", markup=False),
@@ -67,7 +70,9 @@ class RunProgress:
             f"{self._counts[verdict]} {verdict.words}" for verdict in Verdict if self._counts[verdict]
         )
         running = "; ".join(f"{_short(scenario)} on {target}" for scenario, target in self._running)
-        return " | ".join(part for part in (counts, running) if part)
+        line = " | ".join(part for part in (counts, running) if part)
+        room = max(self._console.width - _BESIDE, 10)
+        return line if len(line) <= room else f"{line[: room - 1]}…"
 
     def _report(self, event: Finished) -> None:
         bad = [

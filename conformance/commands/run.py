@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -90,6 +90,7 @@ def run(
             "git is not installed", where="PATH", advice="install git; every workspace needs it"
         )
     targets = tuple(_installed(request, console) for request in requests)
+    _refuse_twice(targets)
     folder = new_run_folder(run_dir)
     order = ScenarioOrder(
         harnesses=targets,
@@ -101,8 +102,12 @@ def run(
         **({} if scenarios is None else {"scenarios": str(scenarios.absolute())}),
     )
     order.results.unlink(missing_ok=True)
-    with _ended_by_signals(), RunProgress(console) as progress:
-        status = run_scenarios(order, progress.show)
+    try:
+        with _ended_by_signals(), RunProgress(console) as progress:
+            status = run_scenarios(order, progress.show)
+    except KeyboardInterrupt:
+        console.print(f"interrupted; what ran so far is kept in {folder}", soft_wrap=True, markup=False)
+        raise
     if not order.results.is_file():
         raise _broken(order, status)
     found = read_results(order.results)
@@ -124,11 +129,14 @@ def _console() -> Console:
 
 def _targets(texts: list[str]) -> list[TargetRequest]:
     requests = [parse_target(text) for text in texts]
-    names = [str(request) for request in requests]
+    _refuse_twice([str(request) for request in requests])
+    return requests
+
+
+def _refuse_twice(names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise BadRequest("a harness is named twice", where=", ".join(twice), advice="name each once")
-    return requests
 
 
 def _installed(request: TargetRequest, console: Console) -> str:

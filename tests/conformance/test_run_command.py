@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from tests.conformance.conftest import PROGRAM
 
 FOLDER = Path(__file__).parent
 SCENARIOS = FOLDER / "fake_scenarios" / "keeping.py"
+CRASHING = FOLDER / "fake_scenarios" / "crashing.py"
 ENDLESS = FOLDER / "fake_scenarios" / "endless.py"
 CHECKREIN = [sys.executable, "-m", "checkrein.conformance", "run"]
 FAKE = f"fake@1.0={PROGRAM}"
@@ -49,6 +51,13 @@ def checkrein_run(fake_path: str, tmp_path: Path) -> RunCommand:
 
 def on_fake(*arguments: str) -> list[str]:
     return [FAKE, "--scenarios", str(SCENARIOS), "--results", "results.jsonl", *arguments]
+
+
+def wait_for_processes(run_dir: Path) -> None:
+    """Wait until the harness and its tool run; nobody tells us of processes in another tree, so look."""
+    deadline = time.monotonic() + 30
+    while len(processes_with_home(run_dir)) < 2:
+        assert time.monotonic() < deadline, "the harness and its tool never ran"
 
 
 ALL = ["--only", "steer.mid-tool", "--only", "interrupt.tool-running", "--only", "session.fork"]
@@ -156,6 +165,22 @@ def test_scenarios_that_cannot_be_loaded_are_reported_with_the_log(
     assert "pytest.log" in done.stderr
 
 
+def test_a_scenario_whose_process_dies_is_not_missing_from_the_results(
+    checkrein_run: RunCommand, tmp_path: Path
+) -> None:
+    clauses = ["--only", "steer.mid-tool.delivered", "--only", "steer.order.kept"]
+    done = checkrein_run(
+        FAKE, "--scenarios", str(CRASHING), "--results", "results.jsonl", "-n", "2", *clauses
+    )
+    results = read_results(tmp_path / "results.jsonl")
+    assert [(check.clause, check.verdict) for check in results.checks] == [
+        ("steer.mid-tool.delivered", Verdict.KIT_ERROR),
+        ("steer.order.kept", Verdict.PASS),
+    ]
+    assert "its process died" in results.checks[0].observed
+    assert done.returncode == 1
+
+
 def test_plugins_named_by_the_environment_are_loaded_in_the_run(
     checkrein_run: RunCommand, tmp_path: Path, fake_path: str
 ) -> None:
@@ -170,6 +195,23 @@ def test_plugins_named_by_the_environment_are_loaded_in_the_run(
     assert done.returncode == 1
 
 
+def test_sigterm_ends_the_run_and_leaves_nothing(fake_path: str, tmp_path: Path) -> None:
+    run_dir = tmp_path / "kept"
+    run = subprocess.Popen(
+        [*CHECKREIN, FAKE, "--scenarios", str(ENDLESS), "--run-dir", str(run_dir), "-n", "1"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        wait_for_processes(run_dir)
+        run.terminate()
+        assert run.wait(5) == 128 + signal.SIGTERM
+    finally:
+        run.kill()
+        run.wait()
+    assert processes_with_home(run_dir) == ()
+
+
 def test_ctrl_c_ends_the_run_within_five_seconds_and_leaves_nothing(fake_path: str, tmp_path: Path) -> None:
     run_dir = tmp_path / "kept"
     terminal: pexpect.spawn[str] = pexpect.spawn(
@@ -181,10 +223,7 @@ def test_ctrl_c_ends_the_run_within_five_seconds_and_leaves_nothing(fake_path: s
     )
     try:
         terminal.expect("endless on fake@1.0")
-        deadline = time.monotonic() + 30
-        # A process of another process tree that nobody tells us of: looking is all there is.
-        while len(processes_with_home(run_dir)) < 2:
-            assert time.monotonic() < deadline, "the harness and its tool never ran"
+        wait_for_processes(run_dir)
         pressed = time.monotonic()
         terminal.sendintr()
         terminal.expect(pexpect.EOF)
@@ -195,3 +234,17 @@ def test_ctrl_c_ends_the_run_within_five_seconds_and_leaves_nothing(fake_path: s
     assert terminal.exitstatus == 130
     assert processes_with_home(run_dir) == ()
     assert not list(run_dir.glob("*/results.jsonl"))
+
+
+def test_the_contract_is_shown_as_a_list_and_in_full() -> None:
+    def shown(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "checkrein.conformance", "contract", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    whole, one, none = shown(), shown("steer.idle.rejected"), shown("steer.sideways")
+    assert whole.stdout.count("MUST") > 50
+    for words in ("steer.idle.rejected MUST", "why: ", "-32600", "that can do: steer", "since 2026.11"):
+        assert words in one.stdout
+    assert "interrupt" not in one.stdout
+    assert none.returncode == 2
+    assert "steer.idle.rejected" in none.stderr or "did you mean" in none.stderr

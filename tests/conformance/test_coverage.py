@@ -25,7 +25,9 @@ def scenarios() -> list[Scenario]:
     return [one for one in found if one is not None]
 
 
-def test_every_clause_is_judged_by_exactly_one_scenario(contract: Contract, scenarios: list[Scenario]) -> None:
+def test_every_clause_is_judged_by_exactly_one_scenario(
+    contract: Contract, scenarios: list[Scenario]
+) -> None:
     judges: defaultdict[str, list[str]] = defaultdict(list)
     for scenario in scenarios:
         for clause in scenario.clauses:
@@ -36,7 +38,9 @@ def test_every_clause_is_judged_by_exactly_one_scenario(contract: Contract, scen
 def test_no_scenario_judges_a_clause_that_the_contract_lacks(
     contract: Contract, scenarios: list[Scenario]
 ) -> None:
-    assert [clause for scenario in scenarios for clause in scenario.clauses if clause not in contract.ids] == []
+    assert [
+        clause for scenario in scenarios for clause in scenario.clauses if clause not in contract.ids
+    ] == []
 
 
 def test_scenarios_have_names_of_their_own(scenarios: list[Scenario]) -> None:

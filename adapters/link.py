@@ -17,6 +17,9 @@ from checkrein.adapters.transport import ExitStatus, HarnessProcess, Tap
 #: 0.9 s on a quiet machine, Codex 0.171.0 less.
 OPEN_SECONDS = 60.0
 
+#: How long a process may live after the end of its output, in seconds.
+EXIT_SECONDS = 5.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkSink:
@@ -104,9 +107,16 @@ class Link:
             try:
                 async for lines in self.process.batches():
                     await self._take(lines)
-                self._lose(await self.process.wait_exit())
+                self._lose(await self._exit_status())
             finally:
                 self._read_out.set()
+
+    async def _exit_status(self) -> ExitStatus:
+        """How the process ended; one that closed its output and lives on is ended."""
+        with anyio.move_on_after(EXIT_SECONDS):
+            return await self.process.wait_exit()
+        await self.process.kill_ladder("it closed its output and did not end")
+        return await self.process.wait_exit()
 
     async def _take(self, lines: list[bytes]) -> None:
         for event in self.connection.decode(lines):

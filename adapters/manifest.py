@@ -42,6 +42,7 @@ class _ManifestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     vendor: str
     dialects: tuple[str, ...]
     capabilities: dict[Capability, Support]
+    user_variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,8 @@ class Manifest:
         vendor: who makes the harness.
         dialects: the model API dialects that it speaks, the preferred one first.
         capabilities: what it can do through this adapter; a capability that is not named is unknown.
+        user_variables: environment variables by which a user points the harness at its configuration and login;
+            they are passed on only where the harness keeps the user's own home and endpoint.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Manifest:
     vendor: str
     dialects: tuple[str, ...]
     capabilities: Mapping[Capability, Support]
+    user_variables: tuple[str, ...] = ()
 
     def support(self, capability: Capability) -> Support:
         """Whether the harness has the capability."""
@@ -94,4 +98,5 @@ def load_manifest(package: str) -> Manifest:
         vendor=data.vendor,
         dialects=data.dialects,
         capabilities=data.capabilities,
+        user_variables=data.user_variables,
     )

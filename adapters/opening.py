@@ -90,7 +90,9 @@ async def open_session(
         session_id=session_id,
         home=home,
         endpoint=endpoint,
-        environment=clean_environment(os.environ if environment is None else environment),
+        environment=_environment(
+            adapter, os.environ if environment is None else environment, own=home is None and endpoint is None
+        ),
         call_seconds=call_seconds,
     )
     settings = TurnSettings(
@@ -131,6 +133,14 @@ def _origin(adapter: HarnessAdapter, resume: str | None, fork: str | None) -> tu
             raise BadRequest(
                 "a session is either resumed or forked", where="resume, fork", advice="give one of them"
             )
+
+
+def _environment(adapter: HarnessAdapter, surrounding: Mapping[str, str], *, own: bool) -> dict[str, str]:
+    """What the harness gets of the surrounding environment; with the user's `own` home, also the way to its login."""
+    names = adapter.manifest.user_variables if own else ()
+    return clean_environment(
+        surrounding, extra={name: surrounding[name] for name in names if name in surrounding}
+    )
 
 
 def _policy(adapter: HarnessAdapter, policy: str | Policy) -> Policy:

@@ -17,14 +17,23 @@ from checkrein.adapters.errors import (
     HarnessDied,
     NoActiveTurn,
     SessionClosed,
+    SessionNotFound,
     SteerReason,
     SteerRejected,
     TurnActive,
 )
 from checkrein.adapters.interface import HarnessAdapter, HarnessIdentity, Opened, Origin, SessionSpec
 from checkrein.adapters.link import Link, LinkSink
-from checkrein.adapters.native import NativeEvent, SteerMoved, TurnClosed, TurnOpened, UsageReported
-from checkrein.adapters.outcome import Outcome
+from checkrein.adapters.native import (
+    NativeEvent,
+    Notice,
+    NoticeKind,
+    SteerMoved,
+    TurnClosed,
+    TurnOpened,
+    UsageReported,
+)
+from checkrein.adapters.outcome import Outcome, OutcomeStatus
 from checkrein.adapters.record import TurnRecord, record_of
 from checkrein.adapters.steering import Steer, SteerState
 from checkrein.adapters.transport import Tap
@@ -79,6 +88,7 @@ class Session:
         self._foreign_over = anyio.Event()
         self._children: frozenset[int] = frozenset()
         self._had_turn = False
+        self._begun_anew = False
         self._closing = False
         self._lock = anyio.Lock()
 
@@ -132,6 +142,10 @@ class Session:
             link = await self._fresh_link()
             self._children = frozenset(child.pid for child in await link.process.children())
             turn = self._new_turn(link, str(uuid.uuid4()), prompt, opened_by="prompt")
+            if self._begun_anew:
+                self._begun_anew = False
+                text = f"the harness had kept nothing of the conversation; it begins anew as {self.id}"
+                turn.apply(Notice(kind=NoticeKind.WARNING, text=text))
             try:
                 await link.connection.start_turn(turn.id, prompt)
                 with anyio.fail_after(TURN_OPENING_SECONDS):
@@ -218,15 +232,27 @@ class Session:
         if link is not None:
             await link.aclose()
             self._link = None
-        if self._had_turn:
-            spec = replace(self._spec, origin=Origin.RESUME, session_id=self.id)
-        elif self._spec.origin is Origin.NEW:
-            # A conversation without a turn is not on disk and cannot be resumed (Claude Code 2.1.332).
-            spec = replace(self._spec, session_id=str(uuid.uuid4()))
-        else:
-            spec = self._spec
-        self._link = await self._start_link(spec)
+        self._link = await self._renewed_link()
         return self._link
+
+    async def _renewed_link(self) -> Link:
+        again = (
+            replace(self._spec, session_id=str(uuid.uuid4()))
+            if self._spec.origin is Origin.NEW
+            else self._spec
+        )
+        if not self._had_turn:
+            # A conversation without a turn is not on disk and cannot be resumed (Claude Code 2.1.332).
+            return await self._start_link(again)
+        try:
+            return await self._start_link(replace(self._spec, origin=Origin.RESUME, session_id=self.id))
+        except SessionNotFound:
+            # Nor is one whose first turn was cut off before its answer began (Claude Code 2.1.332): there is
+            # nothing to continue. Anything else that is gone is an error.
+            if any(turn.ended and turn.ended.status is OutcomeStatus.COMPLETED for turn in self.turns):
+                raise
+            self._begun_anew = True
+            return await self._start_link(again)
 
     async def _give_up(self, link: Link, turn: Turn, error: CheckreinError) -> None:
         turn.fail(error)

@@ -18,7 +18,15 @@ from checkrein.conformance.scenarios.moves import (
     watch_quiet,
     within,
 )
-from checkrein.scripted_models import DeadlineExceeded, ItemKind, ModelRequest, View, hold, say, shell
+from checkrein.scripted_models import (
+    DeadlineExceeded,
+    ItemKind,
+    ModelRequest,
+    ViolationKind,
+    hold,
+    say,
+    shell,
+)
 
 #: How old a command must be before an interrupt of it proves anything, in seconds: Codex 0.171.0 lets one that is
 #: younger than about 0.12 s die by itself.
@@ -26,6 +34,9 @@ OLD_ENOUGH = 0.5
 
 #: A second interrupt must answer at once, in seconds.
 AT_ONCE = 0.5
+
+#: A mark is a short text; the instructions of a harness speak of interrupts too.
+MARK_CHARACTERS = 1000
 
 _MARK = re.compile(r"interrupt|abort", re.IGNORECASE)
 _REFUSAL = re.compile(r"does(n't| not) want|rejected|refused|declined|denied", re.IGNORECASE)
@@ -64,7 +75,7 @@ async def test_interrupt_while_the_model_streams_text(arena: Arena) -> None:
         )
         await run(arena, session, "write the failing test first")
         request = await arena.model.wait_requests(2, timeout=PATIENCE)
-        marks = _marks(request.view, prompts=("rewrite it", "write the failing test first"))
+        marks = _marks(arena, request, prompts=("rewrite it", "write the failing test first"))
         arena.judge(
             "interrupt.mark.visible",
             holds=bool(marks),
@@ -74,11 +85,12 @@ async def test_interrupt_while_the_model_streams_text(arena: Arena) -> None:
         )
 
 
-def _marks(view: View, *, prompts: tuple[str, ...]) -> list[str]:
-    """Texts that speak of an interruption, of neither the model nor the person."""
+def _marks(arena: Arena, request: ModelRequest, *, prompts: tuple[str, ...]) -> list[str]:
+    """Texts that speak of an interruption, of neither the model nor the person, paths of this run aside."""
     sides = (ItemKind.USER, ItemKind.SYSTEM, ItemKind.RESULT)
-    texts = (item.text for item in view.history if item.kind in sides and item.text not in prompts)
-    return [text[:160] for text in texts if _MARK.search(text) and len(text) < 2000]
+    said = (item.text for item in request.view.history if item.kind in sides and item.text not in prompts)
+    texts = (text.replace(str(arena.folder.root), "") for text in said)
+    return [text[:160] for text in texts if len(text) < MARK_CHARACTERS and _MARK.search(text)]
 
 
 @scenario(
@@ -87,6 +99,8 @@ def _marks(view: View, *, prompts: tuple[str, ...]) -> list[str]:
     "interrupt.finished-results.kept",
     "interrupt.open-calls.receipt",
     "interrupt.receipt.honest",
+    # Judged here by its own clause, so that a lost receipt is not blamed on the others.
+    allow_violations=(ViolationKind.CALL_NOT_ANSWERED_ONCE,),
 )
 async def test_interrupt_while_a_tool_runs(arena: Arena) -> None:
     build = arena.script.held_tool("build")

@@ -110,6 +110,34 @@ async def test_an_interrupt_with_an_open_approval(arena: Arena) -> None:
         )
 
 
+@scenario("native.codex.clean-ends-the-command")
+async def test_cleaning_after_an_interrupt(arena: Arena) -> None:
+    build = arena.script.held_tool("build")
+    arena.script.main([shell(build, id="call_build")])
+    async with arena.session(policy="auto") as session:
+        turn = await session.start("build it")
+        await build.running_for(0.5, timeout=PATIENCE)
+        await within(arena, "the interrupt", turn.interrupt())
+        await build.ended(timeout=PATIENCE)
+        cleaned = answer_to(arena, "thread/backgroundTerminals/clean")
+        ends = [
+            (row.n, row.at("params", "item", "status"))
+            for row in received(arena, "item/completed")
+            if row.at("params", "item", "id") == "call_build"
+        ]
+        turn_end = received(arena, "turn/completed")[0].n
+        arena.judge(
+            "native.codex.clean-ends-the-command",
+            holds=cleaned is not None
+            and cleaned.at("error") is None
+            and [status for _, status in ends] == ["failed"]
+            and ends[0][0] > turn_end,
+            expected="thread/backgroundTerminals/clean is answered; the command's item is completed after the turn",
+            observed=f"answer {cleaned.text[:200] if cleaned else 'none'}; items {ends}, turn completed at {turn_end}",
+            enforced_by="harness",
+        )
+
+
 @scenario("native.codex.accept-decline")
 async def test_accept_and_decline(arena: Arena) -> None:
     arena.script.main([shell("touch declined.txt", id="call_declined")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import psutil
@@ -178,8 +179,13 @@ async def test_a_fork_leaves_the_original_alone(arena: Arena) -> None:
 
 
 def _record(arena: Arena, session_id: str) -> dict[Path, str]:
-    """The files whose name holds the session's id, with their digests."""
-    return {path: _digest(path) for path in arena.home.rglob(f"*{session_id}*") if path.is_file()}
+    """The transcripts whose name holds the session's id, with their digests."""
+    patterns = arena.target.kit.transcripts
+    return {
+        path: _digest(path)
+        for path in arena.home.rglob(f"*{session_id}*")
+        if path.is_file() and any(fnmatch(path.relative_to(arena.home).as_posix(), each) for each in patterns)
+    }
 
 
 def _digest(path: Path) -> str:

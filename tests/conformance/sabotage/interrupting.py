@@ -1,0 +1,145 @@
+"""Defects of interrupts."""
+
+# Stand-ins for functions of any shape: strict types would say nothing here.
+# pyright: basic
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from checkrein.adapters import outcome, session, turn
+from checkrein.adapters.codex.connection import CodexConnection
+from checkrein.adapters.errors import NoActiveTurn
+from checkrein.adapters.native import TurnClosed, TurnStatus
+from checkrein.adapters.outcome import OutcomeStatus
+from checkrein.adapters.session import Session
+from checkrein.adapters.turn import Turn, TurnState
+from checkrein.scripted_models import HistoryItem, ItemKind
+from tests.conformance.sabotage.replacing import replace_attribute, rewrite_history
+
+
+async def _nothing(*_: object, **__: object) -> None:
+    return None
+
+
+def drop_the_interrupt() -> None:
+    """The adapter never sends the interrupt."""
+    replace_attribute(CodexConnection, "interrupt", lambda _: _nothing)
+
+
+def acknowledge_and_go_on() -> None:
+    """The adapter reports an interrupted turn, and the harness is never told."""
+
+    async def interrupt(self: Any) -> None:
+        assert self.session_of_test is not None
+        closed = TurnClosed(
+            native_id="", status=TurnStatus.INTERRUPTED, reason="stopped", native_status="interrupted"
+        )
+        self.session_of_test._turn_closed(closed)
+
+    def make_link(start_link: Any) -> Any:
+        async def started(self: Any, spec: Any) -> Any:
+            link = await start_link(self, spec)
+            link.connection.session_of_test = self
+            return link
+
+        return started
+
+    replace_attribute(Session, "_start_link", make_link)
+    replace_attribute(CodexConnection, "interrupt", lambda _: interrupt)
+
+
+def skip_clean() -> None:
+    """The adapter does not clean the background terminals; the ladder still ends what it finds."""
+    replace_attribute(CodexConnection, "settle", lambda _: _nothing)
+
+
+def leave_the_command_alive() -> None:
+    """Neither the adapter nor the ladder ends the interrupted command."""
+
+    async def end_nothing(*_: object, **__: object) -> tuple[()]:
+        return ()
+
+    skip_clean()
+    replace_attribute(turn, "end_tools", lambda _: end_nothing)
+
+
+def accept_an_idle_interrupt() -> None:
+    """An interrupt without an active turn is taken without a word."""
+
+    async def interrupt(self: Session, message: str | None = None) -> Any:
+        active = self.turn
+        return None if active is None else await active.interrupt(message)
+
+    replace_attribute(Session, "interrupt", lambda _: interrupt)
+
+
+def refuse_the_second() -> None:
+    """A second interrupt of the same turn is an error."""
+
+    def make(interrupt: Any) -> Any:
+        async def once(self: Turn, message: str | None = None) -> Any:
+            if self.state is TurnState.ENDED:
+                raise NoActiveTurn("the turn has ended")
+            return await interrupt(self, message)
+
+        return once
+
+    replace_attribute(Turn, "interrupt", make)
+
+
+def exit_with_1() -> None:
+    """An interrupted turn gives the exit status of a failure."""
+    outcome.EXIT_STATUS[OutcomeStatus.INTERRUPTED] = 1
+
+
+def _result(item: HistoryItem, call_id: str) -> bool:
+    return item.kind is ItemKind.RESULT and item.id == call_id
+
+
+def rewrite_finished_results() -> None:
+    """The harness forgets what a finished call gave."""
+    rewrite_history(
+        lambda item: replace(item, text="aborted by user") if _result(item, "call_done") else item
+    )
+
+
+def lose_the_receipt() -> None:
+    """The harness gives the model no receipt for the call that was stopped."""
+    rewrite_history(lambda item: None if _result(item, "call_open") else item)
+
+
+def read_as_refusal() -> None:
+    """The receipt of a stopped call reads as a person's refusal."""
+    refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    rewrite_history(lambda item: replace(item, text=refusal) if _result(item, "call_open") else item)
+
+
+def leave_no_mark() -> None:
+    """The harness does not tell the model of the interruption."""
+    rewrite_history(lambda item: None if "<turn_aborted>" in item.text else item)
+
+
+def answer_with_the_old_text() -> None:
+    """The text of an interrupted turn is given as the answer of the next one."""
+    texts: list[str] = []
+
+    def make(new_turn: Any) -> Any:
+        def made(self: Any, *arguments: Any, **named: Any) -> Turn:
+            turn = new_turn(self, *arguments, **named)
+            texts.append(turn.prompt)
+            return turn
+
+        return made
+
+    def make_finish(finish: Any) -> Any:
+        def finished(self: Any, *arguments: Any, **named: Any) -> None:
+            if len(texts) > 1 and texts[-1] == self.prompt:
+                self._text = texts[-2]
+            finish(self, *arguments, **named)
+
+        return finished
+
+    replace_attribute(session.Session, "_new_turn", make)
+    replace_attribute(Turn, "_finish", make_finish)

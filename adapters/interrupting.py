@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import anyio
 
-from checkrein.adapters.errors import CallExpired, CallRefused, CheckreinError, HarnessDied
+from checkrein.adapters.errors import CheckreinError, HarnessDied
 from checkrein.adapters.link import Link
 from checkrein.adapters.outcome import StoppedBy
 from checkrein.adapters.transport import ProcessInfo, Rung
@@ -53,10 +53,13 @@ async def climb_down(
         await opened.wait()
         try:
             await link.connection.interrupt()
-        except (CallRefused, CallExpired) as error:
-            trouble(error)  # the terminal event decides, not the acknowledgement
         except HarnessDied:
             return StoppedBy.EXIT
+        except CheckreinError as error:
+            trouble(error)  # the terminal event decides, not the acknowledgement
+        except Exception as error:
+            # An adapter's own fault, of an outside package perhaps, must not keep the turn from ending.
+            trouble(CheckreinError(f"the adapter failed to interrupt: {error!r}"))
         await over.wait()
     if over.is_set() and link.lost is None:
         await _settle(link, times.settle, trouble)
@@ -78,6 +81,8 @@ async def _settle(link: Link, seconds: float, trouble: Callable[[CheckreinError]
             await link.connection.settle()
         except CheckreinError as error:
             trouble(error)
+        except Exception as error:
+            trouble(CheckreinError(f"the adapter failed to settle after an interrupt: {error!r}"))
 
 
 async def end_tools(

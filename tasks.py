@@ -1,7 +1,8 @@
 """The tasks of this project, for a machine that has Python, pip and git and nothing else.
 
     python3 tasks.py run [ARGUMENTS of checkrein run]     the kit on the pinned real harnesses
-    python3 tasks.py test [ARGUMENTS of pytest]           the tests of this project
+    python3 tasks.py test [ARGUMENTS of pytest]           the tests of this project, side by side where there are no
+                                                          arguments
     python3 tasks.py check                                ruff, formatting and pyright
     python3 tasks.py clean                                removes what these tasks made in this folder
 
@@ -35,6 +36,9 @@ if sys.version_info < (3, 11):  # noqa: UP036 - an older Python has to be told, 
         "tasks: Python 3.11 or newer is needed; %s is %d.%d.%d\n" % ((sys.executable,) + sys.version_info[:3])  # noqa: UP031, RUF005 - for Pythons of any age
     )
     sys.exit(ENVIRONMENT_MISSING)
+
+#: How many processes run the whole test suite. Each runs real harnesses, of 200 MB and more.
+LEAST_WORKERS, MOST_WORKERS = 2, 4
 
 #: Seconds to wait for another process that sets up the same `.venv`: a first setup on a slow line takes minutes.
 SETUP_DEADLINE_SECONDS = 1800
@@ -70,7 +74,7 @@ def main(arguments: list[str]) -> int:
         return become([str(VENV / "bin" / "checkrein"), "run", *(rest or ["claude-code", "codex"])])
     if task == "test":
         set_up(with_dev_tools=True)
-        return become([str(PYTHON), "-m", "pytest", *rest])
+        return become([str(PYTHON), "-m", "pytest", *(rest or whole_suite())])
     if task == "check" and not rest:
         set_up(with_dev_tools=True)
         return check()
@@ -199,6 +203,16 @@ def pip_install(requirements: list[str]) -> None:
         if re.search(pattern, words):
             raise Stop(advice, ENVIRONMENT_MISSING)
     raise Stop(f"pip failed with exit status {pip.returncode}; its words are above", FAILED)
+
+
+def whole_suite() -> list[str]:
+    """The arguments of pytest for all tests: as many processes as cores that this one may use, within bounds.
+
+    At least two, since the tests of real harnesses mostly wait for them. `loadgroup` hands tests out one by one in the
+    order of tests/conftest.py, which puts the slowest first.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return ["-n", str(min(max(cores, LEAST_WORKERS), MOST_WORKERS)), "--dist", "loadgroup"]
 
 
 def check() -> int:

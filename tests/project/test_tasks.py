@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import stat
@@ -99,6 +100,12 @@ def test_an_installation_that_failed_is_tried_again(project: Project) -> None:
 def test_run_without_arguments_means_both_harnesses(project: Project) -> None:
     project.run("run")
     assert project.calls("run") == ["run claude-code codex"]
+
+
+def test_test_without_arguments_means_all_tests_side_by_side(project: Project) -> None:
+    project.run("test")
+    (call,) = project.calls("-m pytest")
+    assert re.fullmatch("-m pytest -n [234] --dist loadgroup", call)
 
 
 def test_arguments_reach_the_program_as_they_are(project: Project) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.conformance.sabotage import approving, interrupting, recording, sessions, steering
+from tests.conformance.sabotage import approving, interrupting, meddling, recording, sessions, steering
 
 #: Patterns for `checkrein run --only`: what is run under a defect, red or not.
 STEER, INTERRUPT, APPROVE, SESSION = ("steer.*",), ("interrupt.*",), ("approve.*",), ("session.*",)
@@ -71,6 +71,12 @@ DEFECTS: dict[str, Defect] = {
         red=("interrupt.tool-running.quiet", "native.codex.clean-ends-the-command"),
         among=("interrupt.*", "native.codex.*"),
         install=interrupting.leave_the_command_alive,
+    ),
+    "changes a file after the end": Defect(
+        harness="codex",
+        red=("interrupt.mid-text.quiet", "interrupt.tool-running.quiet", "interrupt.approval-open.quiet"),
+        among=INTERRUPT,
+        install=interrupting.write_after_the_end,
     ),
     "interrupts nothing without a word": Defect(
         harness="codex",
@@ -336,5 +342,66 @@ DEFECTS: dict[str, Defect] = {
         red=("drive.ctrl-c.exit-130",),
         among=("drive.*",),
         install=recording.exit_with_0,
+    ),
+    # What only the wire shows
+    "takes a steer in without a word": Defect(
+        harness="claude-code",
+        red=("native.claude-code.steer-lifecycle",),
+        among=("native.claude-code.*",),
+        install=meddling.drop_started,
+    ),
+    "calls a denial fine": Defect(
+        harness="claude-code",
+        red=("native.claude-code.can-use-tool",),
+        among=("native.claude-code.*",),
+        install=meddling.call_a_denial_fine,
+    ),
+    "withdraws no question": Defect(
+        harness="claude-code",
+        red=("native.claude-code.interrupt-process-lives",),
+        among=("native.claude-code.*",),
+        install=meddling.withdraw_nothing,
+    ),
+    "counts no cost": Defect(
+        harness="claude-code",
+        red=("native.claude-code.usage-split",),
+        among=("native.claude-code.*",),
+        install=meddling.count_no_cost,
+    ),
+    "cancels instead of declining": Defect(
+        harness="codex",
+        red=("native.codex.accept-decline",),
+        among=("native.codex.*",),
+        install=meddling.cancel_instead_of_decline,
+    ),
+    "calls an interrupt completed": Defect(
+        harness="codex",
+        red=("native.codex.interrupt-status",),
+        among=("native.codex.*",),
+        install=meddling.call_an_interrupt_completed,
+    ),
+    "refuses with another code": Defect(
+        harness="codex",
+        red=("native.codex.steer-idle-refused",),
+        among=("native.codex.*",),
+        install=meddling.refuse_with_another_code,
+    ),
+    "counts tokens under another name": Defect(
+        harness="codex",
+        red=("native.codex.token-totals",),
+        among=("native.codex.*",),
+        install=meddling.count_from_zero,
+    ),
+    "starts a turn without a word": Defect(
+        harness="codex",
+        red=("native.codex.turn-start",),
+        among=("native.codex.*",),
+        install=meddling.start_without_a_word,
+    ),
+    "grants once only": Defect(
+        harness="codex",
+        red=("native.codex.session-grant-ends-with-process",),
+        among=("native.codex.*",),
+        install=meddling.grant_once_only,
     ),
 }

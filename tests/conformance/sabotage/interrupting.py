@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from checkrein.adapters import outcome, session, turn
@@ -63,6 +65,20 @@ def leave_the_command_alive() -> None:
 
     skip_clean()
     replace_attribute(turn, "end_tools", lambda _: end_nothing)
+
+
+def write_after_the_end() -> None:
+    """A file of the workspace changes a second after the interrupted turn has ended."""
+
+    def make(settle: Any) -> Any:
+        async def settled(self: Any) -> None:
+            await settle(self)
+            written = Path(self.spec.cwd, "late.txt")
+            threading.Timer(1.0, written.write_text, ["late"]).start()
+
+        return settled
+
+    replace_attribute(CodexConnection, "settle", make)
 
 
 def accept_an_idle_interrupt() -> None:

@@ -54,6 +54,8 @@ def launch_of(spec: SessionSpec, session_id: str) -> Launch:
     """
     environment = _environment(spec)
     _refuse_own_state_in_workspace(spec, environment)
+    if spec.home is not None:
+        _temporary(spec.home).mkdir(parents=True, exist_ok=True)
     argv = [str(spec.binary.path), *SPEAKING, *_closing(spec), *_conversation(spec, session_id)]
     if spec.endpoint is not None and spec.endpoint.model is not None:
         argv += ["--model", spec.endpoint.model]
@@ -95,12 +97,22 @@ def _conversation(spec: SessionSpec, session_id: str) -> list[str]:
 def _environment(spec: SessionSpec) -> dict[str, str]:
     environment = {**spec.environment, "DISABLE_AUTOUPDATER": "1"}
     if spec.home is not None:
+        temporary = str(_temporary(spec.home))
         environment |= {"HOME": str(spec.home), "CLAUDE_CONFIG_DIR": str(spec.home / ".claude")}
+        environment |= {"TMPDIR": temporary, "CLAUDE_CODE_TMPDIR": temporary}
     if is_closed(spec):
         environment["CLAUDE_CODE_DISABLE_CRON"] = "1"
     if spec.endpoint is not None:
         environment |= _endpoint_environment(spec.endpoint)
     return environment
+
+
+def _temporary(home: Path) -> Path:
+    """Where a process with a home of its own keeps its sockets and the output of its commands.
+
+    2.1.332 otherwise makes `cc-socks` in TMPDIR and `claude-UID` in /tmp, whatever TMPDIR says, and leaves both there.
+    """
+    return home / "tmp"
 
 
 def _endpoint_environment(endpoint: ModelEndpoint) -> dict[str, str]:

@@ -76,6 +76,12 @@ def test_a_home_of_its_own_holds_the_configuration_too(asked: SessionSpec) -> No
     assert environment["CLAUDE_CONFIG_DIR"] == f"{asked.home}/.claude"
 
 
+def test_a_home_of_its_own_holds_what_is_temporary_too(asked: SessionSpec) -> None:
+    environment = HARNESS.launch(asked).environment
+    assert environment["TMPDIR"] == environment["CLAUDE_CODE_TMPDIR"] == f"{asked.home}/tmp"
+    assert Path(environment["TMPDIR"]).is_dir()
+
+
 def test_new_resumed_and_forked_conversations_have_the_id_that_was_said(asked: SessionSpec) -> None:
     known = asked.session_id
     assert after(HARNESS.launch(asked).argv, "--session-id") == known

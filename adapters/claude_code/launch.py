@@ -97,9 +97,8 @@ def _conversation(spec: SessionSpec, session_id: str) -> list[str]:
 def _environment(spec: SessionSpec) -> dict[str, str]:
     environment = {**spec.environment, "DISABLE_AUTOUPDATER": "1"}
     if spec.home is not None:
-        temporary = str(_temporary(spec.home))
         environment |= {"HOME": str(spec.home), "CLAUDE_CONFIG_DIR": str(spec.home / ".claude")}
-        environment |= {"TMPDIR": temporary, "CLAUDE_CODE_TMPDIR": temporary}
+        environment["TMPDIR"] = str(_temporary(spec.home))
     if is_closed(spec):
         environment["CLAUDE_CODE_DISABLE_CRON"] = "1"
     if spec.endpoint is not None:
@@ -110,7 +109,8 @@ def _environment(spec: SessionSpec) -> dict[str, str]:
 def _temporary(home: Path) -> Path:
     """Where a process with a home of its own keeps its sockets and the output of its commands.
 
-    2.1.332 otherwise makes `cc-socks` in TMPDIR and `claude-UID` in /tmp, whatever TMPDIR says, and leaves both there.
+    2.1.332 leaves folders `claude-UID` and `cc-socks` in TMPDIR. Where the path of a socket there would be longer than
+    103 bytes, it takes `/tmp/cc-socks-UID` instead, and leaves that, empty.
     """
     return home / "tmp"
 

@@ -78,7 +78,7 @@ def test_a_home_of_its_own_holds_the_configuration_too(asked: SessionSpec) -> No
 
 def test_a_home_of_its_own_holds_what_is_temporary_too(asked: SessionSpec) -> None:
     environment = HARNESS.launch(asked).environment
-    assert environment["TMPDIR"] == environment["CLAUDE_CODE_TMPDIR"] == f"{asked.home}/tmp"
+    assert environment["TMPDIR"] == f"{asked.home}/tmp"
     assert Path(environment["TMPDIR"]).is_dir()
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -98,7 +100,8 @@ def run_scenarios(order: ScenarioOrder, on_progress: Callable[[ProgressEvent], N
     environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONUNBUFFERED": "1"}
     environment.pop("PYTEST_ADDOPTS", None)
     try:
-        with order.log.open("wb") as log:
+        with _temporary_folder() as temporary, order.log.open("wb") as log:
+            environment["TMPDIR"] = temporary
             child = subprocess.Popen(
                 offline_command(pytest_command(order)),
                 stdin=subprocess.DEVNULL,
@@ -114,6 +117,16 @@ def run_scenarios(order: ScenarioOrder, on_progress: Callable[[ProgressEvent], N
     finally:
         os.close(pipe)
         order.pipe.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _temporary_folder() -> Generator[str]:
+    """Where the run makes its temporary folders: gone with it, even when a worker was killed."""
+    folder = tempfile.mkdtemp(prefix="ckr-run-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _follow(child: subprocess.Popen[bytes], pipe: int, on_progress: Callable[[ProgressEvent], None]) -> int:

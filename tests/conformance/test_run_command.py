@@ -6,8 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pexpect
@@ -195,11 +196,19 @@ def test_plugins_named_by_the_environment_are_loaded_in_the_run(
     assert done.returncode == 1
 
 
-def test_sigterm_ends_the_run_and_leaves_nothing(fake_path: str, tmp_path: Path) -> None:
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A folder for TMPDIR whose name is short enough for sockets in it, which `tmp_path` is not everywhere."""
+    with tempfile.TemporaryDirectory(prefix="t-") as folder:
+        yield Path(folder)
+
+
+def test_sigterm_ends_the_run_and_leaves_nothing(fake_path: str, tmp_path: Path, temporary: Path) -> None:
     run_dir = tmp_path / "kept"
     run = subprocess.Popen(
         [*CHECKREIN, FAKE, "--scenarios", str(ENDLESS), "--run-dir", str(run_dir), "-n", "1"],
         cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(temporary)},
         stdout=subprocess.DEVNULL,
     )
     try:
@@ -210,14 +219,18 @@ def test_sigterm_ends_the_run_and_leaves_nothing(fake_path: str, tmp_path: Path)
         run.kill()
         run.wait()
     assert processes_with_home(run_dir) == ()
+    assert list(temporary.iterdir()) == []
 
 
-def test_ctrl_c_ends_the_run_within_five_seconds_and_leaves_nothing(fake_path: str, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_run_within_five_seconds_and_leaves_nothing(
+    fake_path: str, tmp_path: Path, temporary: Path
+) -> None:
     run_dir = tmp_path / "kept"
     terminal: pexpect.spawn[str] = pexpect.spawn(
         CHECKREIN[0],
         [*CHECKREIN[1:], FAKE, "--scenarios", str(ENDLESS), "--run-dir", str(run_dir), "-n", "2"],
         cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(temporary)},
         timeout=60,
         encoding="utf-8",
     )
@@ -233,6 +246,7 @@ def test_ctrl_c_ends_the_run_within_five_seconds_and_leaves_nothing(fake_path: s
         terminal.close(force=True)
     assert terminal.exitstatus == 130
     assert processes_with_home(run_dir) == ()
+    assert list(temporary.iterdir()) == []
     assert not list(run_dir.glob("*/results.jsonl"))
 
 

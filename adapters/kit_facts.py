@@ -34,6 +34,8 @@ class KitFacts:
         persistent_grant: the line that answers a question (given as its message) with the harness's own lasting
             grant; the negative control of `allow_always`.
         widening: see there.
+        adapter_enforces: ids of the clauses that hold on this harness only by the adapter's help (`docs/harnesses/`).
+            Clauses that are the adapter's on every harness are not listed: their scenarios say so.
     """
 
     profile: HarnessProfile
@@ -41,3 +43,4 @@ class KitFacts:
     state: tuple[str, ...]
     persistent_grant: Callable[[Mapping[str, object]], bytes]
     widening: Widening
+    adapter_enforces: frozenset[str] = frozenset()

@@ -15,7 +15,7 @@ from checkrein.adapters.opening import open_session
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.session import Session
 from checkrein.adapters.transport import ProcessInfo
-from checkrein.conformance.arena_processes import processes_with_home
+from checkrein.conformance.arena_processes import HarnessProcesses, processes_with_home
 from checkrein.conformance.file_tree import Change, FileTree, difference, snapshot
 from checkrein.conformance.judgements import Judgements, KitMistake, Pointers, PrerequisiteUnmet
 from checkrein.conformance.run_folder import RunFolder
@@ -33,8 +33,11 @@ SCENARIO_SECONDS = 60.0
 #: Variables of the surrounding environment that a harness under test gets; its adapter adds what it needs itself.
 _PASSED = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
-#: How many of the newest wire rows and requests a judgement points at when it names none.
-_NEWEST_ROWS, _NEWEST_REQUESTS = 8, 3
+#: How many of the newest lines each way and of the newest requests a judgement points at when it names none.
+_NEWEST_SENT, _NEWEST_RECEIVED, _NEWEST_REQUESTS = 4, 5, 3
+
+#: `enforced_by` of a judgement that leaves it to what is declared of the harness.
+AS_DECLARED = "as declared"
 
 
 class Arena:
@@ -64,6 +67,7 @@ class Arena:
         self._deadline = time.monotonic() + seconds
         self._resources = ExitStack()
         self._model: ModelSession | None = None
+        self._own_processes = HarnessProcesses(target.path)
 
     @property
     def workspace(self) -> Path:
@@ -160,6 +164,7 @@ class Arena:
             tap=self.wire.tap,
         ) as session:
             self.startup_seconds += (time.monotonic() - begun,)
+            self._own_processes.note(self.home)
             yield session
 
     # Looking
@@ -184,7 +189,7 @@ class Arena:
         Args:
             without_harness: leave out those of the harness itself, so that its tools are left.
         """
-        return processes_with_home(self.home, spare=self.target.path if without_harness else None)
+        return processes_with_home(self.home, without=self._own_processes if without_harness else None)
 
     # Judging
 
@@ -207,19 +212,22 @@ class Arena:
         holds: bool,
         expected: str,
         observed: str,
-        enforced_by: EnforcedBy | str | None = None,
+        enforced_by: EnforcedBy | str | None = AS_DECLARED,
         evidence: Pointers | None = None,
     ) -> None:
         """Say whether a declared clause holds; once per clause.
 
         Args:
             expected, observed: in words, for the results.
-            enforced_by: `harness`, or `adapter` when it is the adapter that sees to it.
+            enforced_by: `adapter` where it is the adapter that sees to it on every harness; else what `KitFacts`
+                declares of this one. None where nobody has to.
             evidence: what to point at; None for the newest lines and requests.
 
         Raises:
             KitMistake: the clause is not declared, was judged already, or `enforced_by` is no such word.
         """
+        if enforced_by == AS_DECLARED:
+            enforced_by = self.target.enforcer(clause)
         try:
             by = None if enforced_by is None else EnforcedBy(enforced_by)
         except ValueError:
@@ -243,7 +251,9 @@ class Arena:
     def newest_evidence(self) -> Pointers:
         """Point at the newest lines and requests."""
         requests = self._model.requests if self._model is not None else ()
-        return self.evidence(wire=self.wire.rows[-_NEWEST_ROWS:], requests=requests[-_NEWEST_REQUESTS:])
+        rows = (*self.wire.sent()[-_NEWEST_SENT:], *self.wire.received()[-_NEWEST_RECEIVED:])
+        rows = sorted(rows, key=lambda row: row.n)
+        return self.evidence(wire=rows, requests=requests[-_NEWEST_REQUESTS:])
 
     # The end
 

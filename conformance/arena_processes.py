@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,18 +14,58 @@ from checkrein.adapters.transport import ProcessInfo
 GONE_SECONDS = 5.0
 
 
-def processes_with_home(root: Path, *, spare: Path | None = None) -> tuple[ProcessInfo, ...]:
+#: Programs that run whatever they are given: that one of them is the harness says nothing of its next process.
+_INTERPRETERS = re.compile(r"(|ba|da|z|fi)sh|env|git|busybox|(python|node|bun|ruby|perl)[0-9.]*")
+
+
+class HarnessProcesses:
+    """Tells a harness's own processes from those of its tools.
+
+    Its own are those that run its executable, those that live before the first prompt (a launcher, and the program
+    that it starts), and those that run the same program as one of these.
+
+    Args:
+        executable: what was started.
+    """
+
+    def __init__(self, executable: Path) -> None:
+        self._executable = executable
+        self._programs = {str(executable)}
+        self._known: set[tuple[int, float]] = set()
+
+    def note(self, root: Path) -> None:
+        """Take all processes with that HOME for the harness's own; call it before the first prompt."""
+        for process in _with_home(root):
+            try:
+                self._known.add((process.pid, process.create_time()))
+                program = process.exe()
+            except (psutil.Error, OSError):
+                continue
+            if program and not _INTERPRETERS.fullmatch(Path(program).name):
+                self._programs.add(program)
+
+    def owns(self, process: psutil.Process) -> bool:
+        """Whether that process is one of the harness itself."""
+        try:
+            if (process.pid, process.create_time()) in self._known:
+                return True
+            return process.exe() in self._programs or str(self._executable) in process.cmdline()[:3]
+        except (psutil.Error, OSError):
+            return False
+
+
+def processes_with_home(root: Path, *, without: HarnessProcesses | None = None) -> tuple[ProcessInfo, ...]:
     """Every live process whose HOME is that folder or lies in it: the harness, and all that it started.
 
     It scans the process table: some milliseconds, blocking. The transport's guard gets no HOME and is not among them.
 
     Args:
-        spare: an executable, or a folder of executables, whose own processes are left out.
+        without: whose own processes are left out.
     """
     found: list[ProcessInfo] = []
     for process in _with_home(root):
         seen = _describe(process)
-        if seen is not None and not (spare is not None and _runs(process, spare)):
+        if seen is not None and not (without is not None and without.owns(process)):
             found.append(seen)
     return tuple(found)
 
@@ -69,11 +110,3 @@ def _describe(process: psutil.Process) -> ProcessInfo | None:
             )
     except (psutil.Error, OSError):
         return None
-
-
-def _runs(process: psutil.Process, spare: Path) -> bool:
-    try:
-        words = [process.exe(), *process.cmdline()[:3]]
-    except (psutil.Error, OSError):
-        return False
-    return any(Path(word).is_relative_to(spare) for word in words if word)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from checkrein.conformance.clauses import Clause
-from checkrein.conformance.verdicts import EnforcedBy, Verdict, verdict_of
+from checkrein.conformance.verdicts import EnforcedBy, Verdict, is_red, verdict_of
 
 
 class KitMistake(Exception):
@@ -133,10 +133,9 @@ class Judgements:
                 )
 
     @property
-    def all_hold(self) -> bool:
-        """Whether every declared clause was judged, and holds or does not apply."""
-        good = {Verdict.PASS, Verdict.NOT_APPLICABLE}
-        return not self.open and all(made.verdict in good for made in self._made.values())
+    def any_red(self) -> bool:
+        """Whether a clause is not judged yet, or is red."""
+        return bool(self.open) or any(is_red(made.verdict, made.clause.level) for made in self._made.values())
 
 
 def _at_level(verdict: Verdict, clause: Clause) -> Verdict:

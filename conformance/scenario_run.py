@@ -113,8 +113,8 @@ def run_scenario(
         try:
             ending = _run_body(scenario, arena)
             if ending is not None:
-                judgements.settle_open(ending.verdict, ending.observed, arena.newest_evidence())
-            notes = _hold_to_script(scenario, arena, judgements)
+                notes += _blame(ending, judgements, arena.newest_evidence())
+            notes += _hold_to_script(scenario, arena, judgements)
         finally:
             arena.close()
             killed = kill_with_home(folder.home)
@@ -194,6 +194,18 @@ def _ending_of(error: BaseException) -> _Ending:
             return _Ending(verdict=Verdict.KIT_ERROR, observed=f"{type(error).__name__}: {error}")
 
 
+def _blame(ending: _Ending, judgements: Judgements, evidence: Pointers) -> tuple[str, ...]:
+    """Put the end of a scenario that did not come to its end on what is not judged yet; returns what turned none."""
+    if judgements.open:
+        judgements.settle_open(ending.verdict, ending.observed, evidence)
+        return ()
+    text = f"after all was judged: {ending.observed}"
+    if judgements.any_red:
+        return (text,)
+    judgements.overturn(ending.verdict, text)
+    return ()
+
+
 def _hold_to_script(scenario: Scenario, arena: Arena, judgements: Judgements) -> tuple[str, ...]:
     """Turn verdicts over when the run departed from its script; returns what turned none."""
     model = arena.served
@@ -214,7 +226,7 @@ def _hold_to_script(scenario: Scenario, arena: Arena, judgements: Judgements) ->
         judgements.overturn(Verdict.FAIL, f"the run departed from its script: {'; '.join(theirs)}")
     if ours:
         judgements.overturn(Verdict.KIT_ERROR, f"the scripted model went wrong: {'; '.join(ours)}")
-    if left and judgements.all_hold:
+    if left and not judgements.any_red:
         # Nothing else explains why the script did not come to its end: the harness asked for less than it says.
         judgements.overturn(Verdict.FAIL, f"the script did not come to its end: {'; '.join(left)}")
         return ()

@@ -16,6 +16,7 @@ from checkrein.adapters.provision import parse_request
 from checkrein.adapters.provision.installed import file_sha256
 from checkrein.adapters.registry import GROUP, find_harness, harness_names
 from checkrein.conformance.clauses import Clause
+from checkrein.conformance.verdicts import EnforcedBy
 from checkrein.scripted_models import HarnessProfile
 
 #: The version of an executable that was given by its path and without one.
@@ -59,6 +60,11 @@ class Target:
         return self.manifest.name
 
     @property
+    def known_version(self) -> str | None:
+        """The version that is asked for; None when the executable was given by its path alone."""
+        return None if self.version == LOCAL else self.version
+
+    @property
     def path(self) -> Path:
         """The executable."""
         return self.binary.path
@@ -72,6 +78,10 @@ class Target:
     def label(self) -> str:
         """Name and version, as on the command line."""
         return f"{self.harness}@{self.version}"
+
+    def enforcer(self, clause_id: str) -> EnforcedBy:
+        """Who sees to it on this harness that the clause holds, unless its scenario says so."""
+        return EnforcedBy.ADAPTER if clause_id in self.kit.adapter_enforces else EnforcedBy.HARNESS
 
     def lacks(self, clause: Clause) -> bool:
         """Whether the harness declares that it cannot do what the clause is about."""

@@ -32,7 +32,16 @@ KIT = KitFacts(
         ".claude/sessions/*",  # one file per process, while it runs
         ".claude/session-env*",  # an empty folder per conversation that ran a command
         ".claude/shell-snapshots*",  # the shell's functions, while the process runs
+        "tmp/*",  # the temporary folder of the process: sockets, output of commands
     ),
     persistent_grant=persistent_grant,
     widening=Widening(argv={PERMISSION_MODE: "acceptEdits"}),
+    adapter_enforces=frozenset(
+        {
+            "approve.always.not-wider",  # the suggestions hold `acceptEdits` and whole directories
+            "approve.always.writes-nothing",  # the suggested destination is a file in the workspace
+            "approve.always.next-turn-asks",  # a rule lives as long as the process, which is renewed
+            "record.usage.per-turn",  # cost is a total over the turns
+        }
+    ),
 )

@@ -31,8 +31,18 @@ KIT = KitFacts(
         ".codex/queue_*.sqlite*",
         ".codex/thread-writer-locks*",
         ".codex/shell_snapshots*",
+        ".codex/tmp/*",  # links to the program, while the process runs
         "tmp/*",
     ),
     persistent_grant=persistent_grant,
     widening=Widening(lines={f'"approvalPolicy":"{ASKING}"'.encode(): b'"approvalPolicy":"on-request"'}),
+    adapter_enforces=frozenset(
+        {
+            "interrupt.tool-running.quiet",  # the interrupted command lives on until its terminal is cleaned
+            "approve.deny.message-reaches-model",  # a decline has no place for a message: it is steered in
+            "approve.always.writes-nothing",  # the lasting grant that is offered writes a file of rules
+            "approve.always.next-turn-asks",  # a grant lives as long as the process, which is renewed
+            "record.usage.per-turn",  # tokens are a total of the conversation
+        }
+    ),
 )

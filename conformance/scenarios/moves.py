@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import anyio
 
@@ -20,6 +22,9 @@ PATIENCE = 20.0
 
 #: From the terminal event to quiet, and how long quiet must last, in seconds (see the contract, area interrupt).
 UNTIL_QUIET, QUIET_FOR = 5.0, 2.0
+
+#: How long no request may come before a run counts as settled, in seconds.
+SETTLED_FOR = 1.0
 
 #: Rows of the timeline that an expired wait prints.
 SHOWN_ROWS = 80
@@ -134,6 +139,8 @@ async def watch_quiet(arena: Arena, *tools: HeldTool) -> Quiet:
     Args:
         tools: the foreground tools that ran when the turn was stopped.
     """
+    begun = time.monotonic()
+    asked = len(arena.model.main_requests)
     stirred: list[str] = []
     for tool in tools:
         try:
@@ -142,20 +149,38 @@ async def watch_quiet(arena: Arena, *tools: HeldTool) -> Quiet:
             stirred.append(
                 f"the process of tool {tool.name!r} (pid {tool.pid}) was alive {UNTIL_QUIET:g} s after the end"
             )
-    requests = len(arena.model.requests)
     before = arena.tree(arena.workspace)
-    try:
-        await arena.model.quiet_for(QUIET_FOR, timeout=UNTIL_QUIET)
-    except DeadlineExceeded:
-        stirred.append("model requests kept coming")
-    later = arena.model.requests[requests:]
-    stirred += [f"model request {request.number} came after the end" for request in later]
+    # The harness may still finish work of its own, such as a title, until the 5 s are over.
+    while True:
+        in_time = time.monotonic() - begun < UNTIL_QUIET
+        lively = await _lively(arena)
+        if not (lively and in_time):
+            break
+    stirred += lively
+    # Not these: the turn has ended and its tools are dead.
+    later = arena.model.main_requests[asked:]
+    stirred += [f"model request {request.number} of the conversation came after the end" for request in later]
     stirred += [str(change) for change in arena.difference(before, arena.tree(arena.workspace), ignore=())]
-    stirred += [
-        f"process {process.pid} is alive: {' '.join(process.cmdline)[:120]}"
-        for process in arena.processes(without_harness=True)
-    ]
     return Quiet(holds=not stirred, words="; ".join(stirred) or "no process, no request, no file change")
+
+
+async def _lively(arena: Arena) -> list[str]:
+    """Watch for 2 s: the requests of any lane in that time, and the processes that live at its end."""
+    asked = len(arena.model.requests)
+    with suppress(DeadlineExceeded):
+        await arena.model.quiet_for(QUIET_FOR, timeout=QUIET_FOR)
+    return [
+        *(f"model request {request.number}, lane {request.lane}" for request in arena.model.requests[asked:]),
+        *(
+            f"process {process.pid} is alive: {' '.join(process.cmdline)[:120]}"
+            for process in arena.processes(without_harness=True)
+        ),
+    ]
+
+
+async def settle(arena: Arena) -> None:
+    """Give a message that is delivered twice, or a call that runs late, the time to show itself."""
+    await arena.model.quiet_for(SETTLED_FOR, timeout=PATIENCE)
 
 
 def judge_outcome(arena: Arena, clause: str, outcome: Outcome) -> None:
@@ -174,12 +199,29 @@ def judge_outcome(arena: Arena, clause: str, outcome: Outcome) -> None:
     )
 
 
-def judge_quiet(arena: Arena, clause: str, quiet: Quiet, *, enforced_by: str) -> None:
+def judge_quiet(arena: Arena, clause: str, quiet: Quiet) -> None:
     """Judge whether the harness was quiet."""
     arena.judge(
         clause,
         holds=quiet.holds,
         expected=f"quiet within {UNTIL_QUIET:g} s and for {QUIET_FOR:g} s: no process, no request, no file change",
         observed=quiet.words,
-        enforced_by=enforced_by,
     )
+
+
+def times_anywhere(arena: Arena, text: str) -> int:
+    """How many model requests of any kind hold a text, instructions and calls included."""
+    return sum(text in _whole(request.body) for request in arena.model.requests)
+
+
+def _whole(value: object) -> str:
+    """All texts within a request's body, as they are."""
+    match value:
+        case str():
+            return value
+        case dict():
+            return "\n".join(map(_whole, cast("dict[str, object]", value).values()))
+        case list():
+            return "\n".join(map(_whole, cast("list[object]", value)))
+        case _:
+            return ""

@@ -7,21 +7,31 @@ import re
 from checkrein.adapters import Approval, ResolvedBy, Session, Turn
 from checkrein.conformance.file_tree import FileTree
 from checkrein.conformance.scenario import Arena, scenario
-from checkrein.conformance.scenarios.moves import PATIENCE, deny_all, finish, next_approval
+from checkrein.conformance.scenarios.moves import (
+    PATIENCE,
+    deny_all,
+    finish,
+    next_approval,
+    settle,
+    times_anywhere,
+)
+from checkrein.conformance.wire import WireRow
 from checkrein.scripted_models import read_file, say, shell, write_file
 from checkrein.scripted_models.reply import Element
 
 #: How long nothing may happen while an approval is open, in seconds.
 WAITED = 1.0
 
-#: The command that is allowed always.
-ALWAYS = "touch one.txt"
+#: The command that is allowed always: each run makes the file one byte longer.
+ALWAYS = "truncate -s +1 one.txt"
 
 
 @scenario("approve.ask.waits", "approve.allow.runs-once")
 async def test_an_allowed_call_waits_and_runs_once(arena: Arena) -> None:
     ran = arena.workspace / "ran.txt"
-    arena.script.main([shell("echo ran >> ran.txt", id="call_run")])
+    tool = arena.script.held_tool("tool")
+    tool.finish("ran")
+    arena.script.main([shell(f"{tool.command} >> ran.txt", id="call_run")])
     arena.script.main([say("Done.")])
     async with arena.session(policy="ask") as session:
         turn = await session.start("run it")
@@ -29,26 +39,25 @@ async def test_an_allowed_call_waits_and_runs_once(arena: Arena) -> None:
         before = arena.tree(arena.workspace)
         await arena.model.quiet_for(WAITED, timeout=PATIENCE)
         stirred = [str(change) for change in arena.difference(before, arena.tree(arena.workspace), ignore=())]
-        stirred += [process.name for process in arena.processes(without_harness=True)]
-        requests = len(arena.model.main_requests)
+        starts, requests = tool.starts, len(arena.model.main_requests)
         arena.judge(
             "approve.ask.waits",
-            holds=not stirred and requests == 1 and not ran.exists(),
-            expected=f"for {WAITED:g} s no file, no process, no further model request",
-            observed=f"{stirred or 'nothing'}; {requests} request(s)",
-            enforced_by="harness",
+            holds=not stirred and (starts, requests) == (0, 1),
+            expected=f"for {WAITED:g} s no file, no process of the call, no further model request",
+            observed=f"{stirred or 'no file'}; {starts} process(es), {requests} request(s)",
         )
         await approval.allow()
         outcome = await finish(arena, turn)
+        await settle(arena)
         text = ran.read_text() if ran.exists() else ""
         arena.judge(
             "approve.allow.runs-once",
-            holds=text == "ran\n"
+            holds=(text, tool.starts) == ("ran\n", 1)
             and outcome.status.value == "completed"
             and len(arena.model.main_requests) == 2,
             expected="the command ran once, the turn completed",
-            observed=f"the file holds {text!r}; {outcome.status.value}; {len(arena.model.main_requests)} requests",
-            enforced_by="harness",
+            observed=f"{tool.starts} process(es), the file holds {text!r}; {outcome.status.value}; "
+            f"{len(arena.model.main_requests)} requests",
         )
 
 
@@ -61,6 +70,7 @@ async def test_a_denied_call(arena: Arena) -> None:
         turn = await session.start("touch it")
         await (await next_approval(arena, turn)).deny(message)
         outcome = await finish(arena, turn)
+        await settle(arena)
         ran = (arena.workspace / "forbidden.txt").exists()
         views = [request.view for request in arena.model.main_requests[1:]]
         answered = bool(views) and "call_touch" in views[0].results
@@ -69,7 +79,6 @@ async def test_a_denied_call(arena: Arena) -> None:
             holds=not ran,
             expected="the file that the command makes is not there",
             observed="it is there" if ran else "it is not there",
-            enforced_by="harness",
         )
         arena.judge(
             "approve.deny.turn-goes-on",
@@ -77,7 +86,6 @@ async def test_a_denied_call(arena: Arena) -> None:
             and (outcome.status.value, outcome.text) == ("completed", "Understood, a branch first."),
             expected="the model gets a result for the call and answers; completed",
             observed=f"result: {answered}; {outcome.status.value}, {outcome.text!r}",
-            enforced_by="harness",
         )
         seen = views[0].count(message) if views else 0
         arena.judge(
@@ -85,7 +93,6 @@ async def test_a_denied_call(arena: Arena) -> None:
             holds=seen == 1,
             expected="the message is in the next request of the turn, once",
             observed=f"{seen} time(s) in the next request",
-            enforced_by="harness" if arena.target.harness == "claude-code" else "adapter",
         )
 
 
@@ -99,7 +106,7 @@ async def test_a_denied_call(arena: Arena) -> None:
 )
 async def test_allow_always(arena: Arena) -> None:
     secret = arena.outside / "secret.txt"
-    secret.write_text("outside\n")
+    secret.write_text("the-content-outside\n")
     others: dict[str, Element] = {
         "call_other_command": shell("touch two.txt", id="call_other_command"),
         "call_longer_command": shell(f"{ALWAYS} three.txt", id="call_longer_command"),
@@ -123,21 +130,37 @@ async def test_allow_always(arena: Arena) -> None:
         await (await next_approval(arena, turn)).allow_always()
         asked = await deny_all(arena, turn)
         _judge_same_call(arena, turn)
-        missing = [call_id for call_id in others if call_id not in asked]
+        missing = [f"{call_id} was not asked" for call_id in others if call_id not in asked]
+        missing += _done(arena)
         arena.judge(
             "approve.always.not-wider",
             holds=not missing,
-            expected=f"asked: {', '.join(others)}",
-            observed=f"not asked: {', '.join(missing)}" if missing else "all asked",
-            enforced_by="adapter",
+            expected=f"asked, and not done after a deny: {', '.join(others)}",
+            observed="; ".join(missing) or "all asked, none done",
         )
-        _judge_writes_nothing(arena, before)
-        asked = await deny_all(arena, await session.start("touch it once more"))
-        _judge_asked(arena, "approve.always.next-turn-asks", asked == ["call_next"], "in the next turn")
+        asked = await deny_all(arena, await session.start("make it longer once more"))
+        _judge_asked(arena, "approve.always.next-turn-asks", asked, "call_next", "in the next turn")
         session_id = session.id
+    # Now that the session is closed: a grant may be kept back until then.
+    _judge_writes_nothing(arena, before)
     async with arena.session(policy="ask", resume=session_id) as resumed:
         asked = await deny_all(arena, await resumed.start("and once more"))
-        _judge_asked(arena, "approve.always.resume-asks", asked == ["call_resumed"], "in the resumed session")
+        _judge_asked(arena, "approve.always.resume-asks", asked, "call_resumed", "in the resumed session")
+
+
+def _done(arena: Arena) -> list[str]:
+    """What was done of the calls that were denied beside the granted one."""
+    names = ("two.txt", "three.txt", "edited.txt")
+    done = [f"{name} is there" for name in names if (arena.workspace / name).exists()]
+    if times_anywhere(arena, "the-content-outside"):
+        done.append("the file outside was read")
+    return done
+
+
+def _runs(arena: Arena) -> int:
+    """How often the granted command ran."""
+    path = arena.workspace / "one.txt"
+    return path.stat().st_size if path.exists() else 0
 
 
 async def _warm_up(arena: Arena, session: Session) -> None:
@@ -151,14 +174,12 @@ def _judge_same_call(arena: Arena, turn: Turn) -> None:
     by_person = [approval for approval in turn.asked if approval.resolved_by is ResolvedBy.PERSON]
     allowed = by_person[0].call.command if by_person else None
     of_command = [approval.call.call_id for approval in by_person if approval.call.command == allowed]
-    again = arena.model.main_requests[4].view.results.get("call_again")
-    ran = again is not None and not again.error and "not this one" not in again.text
+    runs = _runs(arena)
     arena.judge(
         "approve.always.same-call-not-asked",
-        holds=of_command == ["call_first"] and ran,
-        expected="a person was asked for the first of two like calls only; the second ran",
-        observed=f"asked for {of_command}; the second {'ran' if ran else 'did not run'}",
-        enforced_by="adapter",
+        holds=of_command == ["call_first"] and runs == 2,
+        expected="a person was asked for the first of two like calls only; both ran, once each",
+        observed=f"asked for {of_command}; {runs} run(s)",
     )
 
 
@@ -169,7 +190,6 @@ def _judge_writes_nothing(arena: Arena, before: FileTree) -> None:
         holds=not written,
         expected="home, configuration and workspace differ only where the harness keeps its transcript",
         observed="; ".join(written) or "no other difference",
-        enforced_by="adapter",
     )
 
 
@@ -186,13 +206,13 @@ def lasting_changes(arena: Arena, before: FileTree) -> list[str]:
     return found + [f"{path} holds the text of the granted command" for path in holders]
 
 
-def _judge_asked(arena: Arena, clause: str, asked: bool, where: str) -> None:
+def _judge_asked(arena: Arena, clause: str, asked: list[str], call_id: str, where: str) -> None:
+    runs = _runs(arena)
     arena.judge(
         clause,
-        holds=asked,
-        expected=f"the same call is asked again {where}",
-        observed=f"{'asked' if asked else 'not asked'} {where}",
-        enforced_by="adapter",
+        holds=asked == [call_id] and runs == 2,
+        expected=f"the same call is asked again {where}, and does not run after a deny",
+        observed=f"asked {where}: {', '.join(asked) or 'nothing'}; {runs} run(s), two of them allowed",
     )
 
 
@@ -207,9 +227,11 @@ async def test_the_harness_own_lasting_grant_is_caught(arena: Arena) -> None:
         before = arena.tree()
         turn = await session.start("touch it")
         approval = await next_approval(arena, turn)
-        question = next(row for row in reversed(arena.wire.received()) if approval.call.call_id in row.text)
+        # The newest line that names the call and can be answered is the question.
+        questions = arena.wire.received(lambda row: approval.call.call_id in row.text and _is_asked(row))
+        arena.require(questions, f"the question about {approval.call.call_id} is on the wire")
         assert session.link is not None
-        await session.link.process.send(arena.target.kit.persistent_grant(question.message))
+        await session.link.process.send(arena.target.kit.persistent_grant(questions[-1].message))
         await finish(arena, turn)
         written = lasting_changes(arena, before)
         arena.judge(
@@ -219,6 +241,11 @@ async def test_the_harness_own_lasting_grant_is_caught(arena: Arena) -> None:
             observed="; ".join(written) or "no difference: the comparison is blind",
             enforced_by=None,
         )
+
+
+def _is_asked(row: WireRow) -> bool:
+    """Whether a line from the harness has an id of its own, by which it is answered."""
+    return row.at("id") is not None or row.at("request_id") is not None
 
 
 @scenario("approve.shown.whole")
@@ -231,6 +258,7 @@ async def test_what_an_approval_shows(arena: Arena) -> None:
     async with arena.session(policy="ask") as session:
         turn = await session.start("echo it")
         await deny_all(arena, turn)
+        await settle(arena)
         shown = {approval.call.call_id: approval for approval in turn.asked}
         ran = [name for name in ("control.txt", "the-hidden-end.txt") if (arena.workspace / name).exists()]
         faults = [f"ran without being shown: {name}" for name in ran]
@@ -297,7 +325,6 @@ async def test_a_file_edit_asks(arena: Arena) -> None:
             holds="notes.txt" in seen and "the very first line" in seen and not path.exists(),
             expected="asked, with path and change; after a deny the file is not there",
             observed=f"shown {seen[:300]!r}; the file {'is' if path.exists() else 'is not'} there",
-            enforced_by="harness",
         )
 
 
@@ -313,11 +340,10 @@ async def test_reading_outside_the_workspace_asks(arena: Arena) -> None:
         seen = approval.shown
         await approval.deny("no")
         await finish(arena, turn)
-        leaked = sum(request.view.count("the-content-outside") for request in arena.model.requests)
+        leaked = times_anywhere(arena, "the-content-outside")
         arena.judge(
             "approve.read-outside.asks",
             holds=str(secret) in seen and leaked == 0,
             expected="asked, with the path; after a deny the content is in no model request",
-            observed=f"shown {seen[:200]!r}; content seen {leaked} time(s)",
-            enforced_by="harness",
+            observed=f"shown {seen[:200]!r}; the content in {leaked} request(s)",
         )

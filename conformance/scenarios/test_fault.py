@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import run
 from checkrein.scripted_models import fail, say, shell
@@ -9,25 +11,32 @@ from checkrein.scripted_models import fail, say, shell
 #: How often the harness may try again, instead of its own default of minutes of patience.
 RETRIES = 2
 
-#: Codex 0.171.0 tries each request so often, and each stream so often again.
-MOST_TRIES = (RETRIES + 1) ** 2
+#: An exit status that no other number in a receipt is likely to be.
+EXIT_STATUS = 87
 
 
 @scenario("fault.tool-nonzero.receipt")
 async def test_a_tool_that_fails(arena: Arena) -> None:
-    arena.script.main([shell("echo the-tool-output; exit 3", id="call_fail")])
+    # Quoted apart, so that the output is no part of the command.
+    arena.script.main([shell(f"echo the-tool-'out'put; exit {EXIT_STATUS}", id="call_fail")])
     arena.script.main([say("I see that it failed.")])
     async with arena.session(policy="auto") as session:
         outcome = await run(arena, session, "run it")
         requests = arena.model.main_requests
         result = requests[1].view.results.get("call_fail") if len(requests) > 1 else None
         text = result.text if result else "no result"
+        says_so = result is not None and (
+            result.error is True or bool(re.search(rf"\b{EXIT_STATUS}\b", text))
+        )
         arena.judge(
             "fault.tool-nonzero.receipt",
-            holds="the-tool-output" in text and "3" in text and outcome.text == "I see that it failed.",
-            expected="a receipt with the output and the exit status; the model goes on; completed",
-            observed=f"{text[:300]!r}; {outcome.status.value} {outcome.text!r}",
-            enforced_by="harness",
+            holds="the-tool-output" in text
+            and says_so
+            and (outcome.status.value, outcome.text) == ("completed", "I see that it failed."),
+            expected="a receipt with the output, marked as an error or with the exit status; the model goes on; "
+            "completed",
+            observed=f"{text[:300]!r}, {'says' if says_so else 'does not say'} that it failed; "
+            f"{outcome.status.value} {outcome.text!r}",
         )
 
 
@@ -43,12 +52,11 @@ async def test_a_model_that_refuses_the_key(arena: Arena) -> None:
         arena.judge(
             "fault.model-401",
             holds=(failed.status.value, failed.exit_status) == ("failed", 1)
-            and "401" in failed.reason
+            and bool(re.search(r"\b401\b", failed.reason))
             and "the scripted key is wrong" in failed.reason
             and (after.status.value, after.text) == ("completed", "Works again."),
             expected="failed, with 401 and the message in the reason; the next prompt is answered",
             observed=f"{failed.status.value}: {failed.reason[:300]}; next: {after.status.value} {after.text!r}",
-            enforced_by="harness",
         )
 
 
@@ -68,12 +76,11 @@ async def test_a_model_with_an_internal_error(arena: Arena) -> None:
         arena.judge(
             "fault.model-500",
             holds=(passing.status.value, passing.text) == ("completed", "Second try.")
-            and lasting.status.value == "failed"
-            and 1 < tries <= MOST_TRIES
+            and (lasting.status.value, lasting.exit_status) == ("failed", 1)
+            and tries > 1
             and (after.status.value, after.text) == ("completed", "Works again."),
             expected="a passing fault is retried, then completed; a lasting one is retried, then failed; "
             "the next prompt is answered",
             observed=f"passing: {passing.status.value} {passing.text!r}; lasting: {lasting.status.value} after {tries} "
             f"tries: {lasting.reason[:200]}; next: {after.status.value} {after.text!r}",
-            enforced_by="harness",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable
 
 from checkrein.adapters.errors import ApprovalStale, NoActiveTurn
 from checkrein.conformance.scenario import Arena, scenario
@@ -32,14 +33,15 @@ from checkrein.scripted_models import (
 #: younger than about 0.12 s die by itself.
 OLD_ENOUGH = 0.5
 
-#: A second interrupt must answer at once, in seconds.
-AT_ONCE = 0.5
+#: A second interrupt must answer at once, in seconds: it waits for nothing, and the fault that is known is no answer.
+AT_ONCE = 2.0
 
 #: A mark is a short text; the instructions of a harness speak of interrupts too.
 MARK_CHARACTERS = 1000
 
 _MARK = re.compile(r"interrupt|abort", re.IGNORECASE)
 _REFUSAL = re.compile(r"does(n't| not) want|rejected|refused|declined|denied", re.IGNORECASE)
+_NO_REFUSAL = re.compile(r"(not|nobody|never) (been )?(rejected|refused|declined|denied)", re.IGNORECASE)
 _ABORT = re.compile(r"abort|interrupt|stopped while running|cancel", re.IGNORECASE)
 
 
@@ -60,7 +62,7 @@ async def test_interrupt_while_the_model_streams_text(arena: Arena) -> None:
         outcome = await within(arena, "the interrupt", turn.interrupt())
         judge_outcome(arena, "interrupt.mid-text.outcome", outcome)
         quiet = await watch_quiet(arena)
-        judge_quiet(arena, "interrupt.mid-text.quiet", quiet, enforced_by="harness")
+        judge_quiet(arena, "interrupt.mid-text.quiet", quiet)
         try:
             hang_up = await arena.model.step(0).hung_up(timeout=1.0)
             observed = f"the client closed the stream after event {hang_up.after_events}"
@@ -71,24 +73,23 @@ async def test_interrupt_while_the_model_streams_text(arena: Arena) -> None:
             holds=hang_up is not None,
             expected="the client closes the stream that the model holds open",
             observed=observed,
-            enforced_by="harness",
         )
         await run(arena, session, "write the failing test first")
         request = await arena.model.wait_requests(2, timeout=PATIENCE)
-        marks = _marks(arena, request, prompts=("rewrite it", "write the failing test first"))
+        marks = _marks(arena, request, arena.model.main_requests[0])
         arena.judge(
             "interrupt.mark.visible",
             holds=bool(marks),
-            expected="a text in the next request that says that the turn was interrupted",
+            expected="a text in the next request, and not in the one before, that says that the turn was interrupted",
             observed="; ".join(marks) or "no such text",
-            enforced_by="harness",
         )
 
 
-def _marks(arena: Arena, request: ModelRequest, *, prompts: tuple[str, ...]) -> list[str]:
-    """Texts that speak of an interruption, of neither the model nor the person, paths of this run aside."""
+def _marks(arena: Arena, request: ModelRequest, before: ModelRequest) -> list[str]:
+    """New texts that speak of an interruption, of neither the model nor a prompt; paths of this run do not count."""
     sides = (ItemKind.USER, ItemKind.SYSTEM, ItemKind.RESULT)
-    said = (item.text for item in request.view.history if item.kind in sides and item.text not in prompts)
+    old = {item.text for item in before.view.history}
+    said = (item.text for item in request.view.history if item.kind in sides and item.text not in old)
     texts = (text.replace(str(arena.folder.root), "") for text in said)
     return [text[:160] for text in texts if len(text) < MARK_CHARACTERS and _MARK.search(text)]
 
@@ -104,7 +105,8 @@ def _marks(arena: Arena, request: ModelRequest, *, prompts: tuple[str, ...]) -> 
 )
 async def test_interrupt_while_a_tool_runs(arena: Arena) -> None:
     build = arena.script.held_tool("build")
-    arena.script.main([shell("echo the-finished-output", id="call_done"), shell(build, id="call_open")])
+    # Quoted apart, so that the output is no part of the command.
+    arena.script.main([shell("echo the-finished-'out'put", id="call_done"), shell(build, id="call_open")])
     arena.script.main([say("Picked up again.")])
     async with arena.session(policy="auto") as session:
         turn = await session.start("build it")
@@ -113,7 +115,7 @@ async def test_interrupt_while_a_tool_runs(arena: Arena) -> None:
         outcome = await within(arena, "the interrupt", turn.interrupt())
         judge_outcome(arena, "interrupt.tool-running.outcome", outcome)
         quiet = await watch_quiet(arena, build)
-        judge_quiet(arena, "interrupt.tool-running.quiet", quiet, enforced_by="adapter")
+        judge_quiet(arena, "interrupt.tool-running.quiet", quiet)
         await run(arena, session, "go on")
         request = await arena.model.wait_requests(2, timeout=PATIENCE)
         _judge_receipts(arena, request)
@@ -127,7 +129,6 @@ def _judge_receipts(arena: Arena, request: ModelRequest) -> None:
         holds=len(done) == 1 and "the-finished-output" in done[0],
         expected="the finished call has its real output, once",
         observed=f"{len(done)} result(s): {done}",
-        enforced_by="harness",
     )
     receipts = [item.text for item in results if item.id == "call_open"]
     arena.judge(
@@ -135,16 +136,14 @@ def _judge_receipts(arena: Arena, request: ModelRequest) -> None:
         holds=len(receipts) == 1,
         expected="exactly one receipt for the call that was stopped",
         observed=f"{len(receipts)} receipt(s): {[text[:200] for text in receipts]}",
-        enforced_by="harness",
     )
-    text = receipts[0] if receipts else ""
-    honest = bool(_ABORT.search(text)) and (not _REFUSAL.search(text) or "Correction" in text)
+    text = receipts[0].replace(str(arena.folder.root), "") if receipts else ""
+    honest = bool(_ABORT.search(text)) and (not _REFUSAL.search(text) or bool(_NO_REFUSAL.search(text)))
     arena.judge(
         "interrupt.receipt.honest",
         holds=honest,
-        expected="the receipt says that the call was stopped, and does not read as a person's refusal alone",
+        expected="the receipt says that the call was stopped, and does not leave it at a person's refusal",
         observed=text[:600] or "no receipt",
-        enforced_by="harness",
     )
 
 
@@ -165,7 +164,7 @@ async def test_interrupt_while_an_approval_is_open(arena: Arena) -> None:
             answer = f"refused as stale, resolved by {stale.resolved_by}"
         quiet = await watch_quiet(arena)
         ran = (arena.workspace / "forbidden.txt").exists()
-        judge_quiet(arena, "interrupt.approval-open.quiet", quiet, enforced_by="harness")
+        judge_quiet(arena, "interrupt.approval-open.quiet", quiet)
         late_lines = len(arena.wire.sent()) - sent
         arena.judge(
             "approve.stale.refused",
@@ -182,27 +181,37 @@ async def test_interrupt_with_no_active_turn(arena: Arena) -> None:
     arena.script.main([say("One.")])
     arena.script.main([say("Two.")])
     async with arena.session(policy="auto") as session:
-        refusals = 0
+        refusals, lines = 0, 0
         for prompt in ("first", "second"):
-            try:
-                await session.interrupt()
-            except NoActiveTurn:
-                refusals += 1
+            sent = len(arena.wire.sent())
+            refusals += await _is_refused(session.interrupt())
+            lines += len(arena.wire.sent()) - sent
             turn = await session.start(prompt)
             await finish(arena, turn)
-            try:
-                await turn.interrupt()
-            except NoActiveTurn:
-                refusals += 1
+            sent = len(arena.wire.sent())
+            refusals += await _is_refused(turn.interrupt())
+            lines += len(arena.wire.sent()) - sent
         outcomes = [(await turn.outcome()).status.value for turn in session.turns]
         answers = [(await turn.outcome()).text for turn in session.turns]
         arena.judge(
             "interrupt.idle.rejected",
-            holds=refusals == 4 and outcomes == ["completed"] * 2 and answers == ["One.", "Two."],
-            expected="four typed refusals, before and after each of two turns, which complete with their own answers",
-            observed=f"{refusals} refusal(s), outcomes {outcomes}, answers {answers}",
+            holds=(refusals, lines) == (4, 0)
+            and outcomes == ["completed"] * 2
+            and answers == ["One.", "Two."]
+            and len(arena.model.main_requests) == 2,
+            expected="four typed refusals, before and after each of two turns, and no line sent for them; the turns "
+            "complete with their own answers",
+            observed=f"{refusals} refusal(s), {lines} line(s) sent, outcomes {outcomes}, answers {answers}",
             enforced_by="adapter",
         )
+
+
+async def _is_refused(interrupting: Awaitable[object]) -> bool:
+    try:
+        await interrupting
+    except NoActiveTurn:
+        return True
+    return False
 
 
 @scenario("interrupt.twice.idempotent")
@@ -233,7 +242,7 @@ async def test_five_prompts_after_five_interrupts(arena: Arena) -> None:
     rounds = range(1, 6)
     gates = {number: arena.script.gate(f"gate {number}", never_opened=True) for number in rounds}
     for number in rounds:
-        arena.script.main([say(f"Stopped answer {number} "), hold(gates[number]), say(f"leak {number}.")])
+        arena.script.main([say(f"Stopped answer {number} "), hold(gates[number]), say("never said.")])
         arena.script.main([say(f"Answer {number}.")])
     answers: list[str] = []
     async with arena.session(policy="auto") as session:
@@ -241,14 +250,15 @@ async def test_five_prompts_after_five_interrupts(arena: Arena) -> None:
             turn = await session.start(f"long question {number}")
             await gates[number].reached(timeout=PATIENCE)
             await within(arena, "the interrupt", turn.interrupt())
-            answers.append((await run(arena, session, f"question {number}")).text)
-        leaks = sum(request.view.count("leak ") for request in arena.model.requests)
+            answers.append((await run(arena, session, f"next question {number}")).text)
+        asked = [request.view.fresh_text for request in arena.model.main_requests[1::2]]
+        own = [f"next question {number}" in text for number, text in zip(rounds, asked, strict=False)]
         arena.judge(
             "interrupt.next-turn.right-answer",
             holds=answers == [f"Answer {number}." for number in rounds]
-            and leaks == 0
+            and own == [True] * 5
             and len(arena.model.main_requests) == 10,
-            expected="five times its own answer, nothing that the model had not said yet, ten requests in all",
-            observed=f"{answers}; {leaks} leak(s); {len(arena.model.main_requests)} requests",
-            enforced_by="harness",
+            expected="five times its own answer to its own question, nothing of the interrupted answer in it, ten "
+            "requests in all",
+            observed=f"{answers}; asked about their own question: {own}; {len(arena.model.main_requests)} requests",
         )

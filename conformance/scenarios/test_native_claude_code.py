@@ -49,7 +49,6 @@ async def test_the_lifecycle_of_a_steer(arena: Arena) -> None:
             and request.view.count("the other way round") == 1,
             expected="queued, started, completed; both uuids in the result; the text in the next request",
             observed=f"{states}; uuids {uuids}; text {request.view.count('the other way round')} time(s)",
-            enforced_by="harness",
         )
 
 
@@ -78,7 +77,6 @@ async def test_allow_and_deny(arena: Arena) -> None:
             and ends == ["completed"],
             expected="two questions; an error result with the message, then a run; the turn completed",
             observed=f"{len(questions(arena))} question(s); results {blocks}; files {files}; {ends}",
-            enforced_by="harness",
         )
 
 
@@ -104,7 +102,6 @@ async def test_an_exact_rule_for_the_session(arena: Arena) -> None:
             holds=grants == [("addRules", "session")] and asked == ["touch one.txt", "touch two.txt"],
             expected="addRules for the session is all that is sent; asked once for the first, once for the other",
             observed=f"sent {grants}; asked {asked}",
-            enforced_by="harness",
         )
 
 
@@ -131,7 +128,6 @@ async def test_an_interrupt_with_an_open_question(arena: Arena) -> None:
             and after.text == "Left alone.",
             expected="the question is withdrawn; aborted_tools, then completed, by one process",
             observed=f"withdrawn {withdrawn}; {ends}; {handshakes} process(es); {after.text!r}",
-            enforced_by="harness",
         )
 
 
@@ -151,7 +147,6 @@ async def test_cumulative_cost_and_usage_of_the_turn(arena: Arena) -> None:
             holds=own == [(1000, 10), (500, 40)] and totals == [(1000, 10), (1500, 50)] and _grows(costs),
             expected="usage (1000, 10) and (500, 40); modelUsage (1000, 10) and (1500, 50); a cost that grows",
             observed=f"usage {own}; modelUsage {totals}; cost {costs}",
-            enforced_by="harness",
         )
 
 

@@ -26,7 +26,6 @@ async def test_usage_of_each_turn_alone(arena: Arena) -> None:
         holds=tokens == expected and _costs_fit(used),
         expected=f"input, cached and output tokens {expected}; costs in proportion, or unknown",
         observed=f"{tokens}; costs {[usage.cost_usd for usage in used]}",
-        enforced_by="adapter",
     )
 
 

@@ -10,10 +10,12 @@ import psutil
 
 from checkrein.adapters import Session
 from checkrein.adapters.errors import PolicyNotEffective
+from checkrein.conformance.arena import DUMMY_KEY
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import PATIENCE, finish, run
 from checkrein.conformance.scenarios.widened import Widened
 from checkrein.scripted_models import View, say, shell
+from checkrein.scripted_models.requests import redact
 
 #: What a surrounding agent leaves in the environment of its children, and baits for the harness's model access.
 POLLUTION = {
@@ -28,21 +30,32 @@ POLLUTION = {
     "AI_AGENT": "bait-agent",
 }
 
+#: Variables that point harnesses at the user's configuration, and where below the user's home.
+USER_PLACES = {
+    "HOME": "",
+    "CLAUDE_CONFIG_DIR": ".claude",
+    "CODEX_HOME": ".codex",
+    "XDG_CONFIG_HOME": ".config",
+}
+
 
 @scenario("session.start.version-recorded")
 async def test_which_harness_this_is(arena: Arena) -> None:
     arena.script.main([say("Hello.")])
     async with arena.session(policy="auto") as session:
         known = session.harness
-        requests = len(arena.model.requests)
+        requests = len(arena.model.main_requests)
         actual = _digest(arena.target.path)
+        wanted = arena.target.known_version or known.version
+        stated = [row for row in arena.wire.received() if known.version and known.version in row.text]
         arena.judge(
             "session.start.version-recorded",
-            holds=(known.name, known.version, known.sha256)
-            == (arena.target.harness, arena.target.version, actual)
+            holds=(known.name, known.version, known.sha256) == (arena.target.harness, wanted, actual)
+            and bool(stated)
             and requests == 0,
-            expected=f"{arena.target.harness} {arena.target.version}, sha256 {actual}, before any request",
-            observed=f"{known.name} {known.version}, sha256 {known.sha256}, after {requests} request(s)",
+            expected=f"{arena.target.harness} {wanted}, as the process says, sha256 {actual}, before any prompt",
+            observed=f"{known.name} {known.version}, {'as the process says' if stated else 'which no line says'}, "
+            f"sha256 {known.sha256}, after {requests} request(s)",
             enforced_by="adapter",
         )
         await run(arena, session, "hello")
@@ -62,6 +75,7 @@ async def test_the_policy_that_holds_is_the_one_asked_for(arena: Arena) -> None:
             pass
     except PolicyNotEffective as error:
         refused = error.where
+    arena.require(widened.applied, "the launch of the harness has the words that are widened on purpose")
     after = len(arena.model.requests) - requests
     arena.judge(
         "session.start.policy-effective",
@@ -136,7 +150,6 @@ async def test_a_resumed_session_continues(arena: Arena) -> None:
             expected="each of the earlier texts once, in order, under the same session id",
             observed=f"{counts}, {'in order' if in_order else 'out of order'}, "
             f"id {'kept' if resumed.id == session_id else 'changed'}",
-            enforced_by="harness",
         )
 
 
@@ -155,6 +168,7 @@ async def test_a_fork_leaves_the_original_alone(arena: Arena) -> None:
         await run(arena, session, "first prompt")
         session_id = session.id
     before = _record(arena, session_id)
+    arena.require(before, f"the harness keeps a transcript whose name holds the id {session_id}")
     async with arena.session(policy="auto", fork=session_id) as fork:
         await run(arena, fork, "only in the fork")
         fork_id = fork.id
@@ -166,15 +180,13 @@ async def test_a_fork_leaves_the_original_alone(arena: Arena) -> None:
     leaked = later.count("only in the fork") + later.count("Forked.")
     arena.judge(
         "session.fork.original-untouched",
-        holds=bool(before)
-        and not changed
+        holds=not changed
         and leaked == 0
         and fork_id != session_id
         and forked.count("first prompt") == 1
         and later.count("Original one.") == 1,
         expected="an id of its own, with the history; the original's record and next request are without it",
         observed=f"record: {changed or 'unchanged'}; {leaked} text(s) of the fork in the original's request",
-        enforced_by="harness",
     )
 
 
@@ -204,21 +216,34 @@ async def test_the_surroundings_do_not_leak_in(arena: Arena) -> None:
     before = arena.tree(user_home)
     arena.script.main([shell("env", id="call_env")])
     arena.script.main([say("Seen.")])
-    surroundings = {**arena.environment, **POLLUTION, "HOME": str(user_home)}
+    places = {name: str(user_home / place) for name, place in USER_PLACES.items()}
+    baits = POLLUTION | places
+    surroundings = arena.environment | baits
     async with arena.session(policy="auto", environment=surroundings) as session:
         harness_environment = _environment(session)
         await run(arena, session, "show the environment")
-    bodies = [str(request.body) + str(request.headers) for request in arena.model.requests]
+    requests = arena.model.requests
+    seen = [str(request.body) + str(request.headers) for request in requests]
+    # Keys are kept as a digest: what differs from ours is somebody else's.
+    own = redact({"authorization": f"Bearer {DUMMY_KEY}", "x-api-key": DUMMY_KEY})[0]
+    keys = {
+        name for request in requests for name in request.redacted if request.headers[name] != own.get(name)
+    }
     leaked = sorted(
-        {name for name, value in POLLUTION.items() if harness_environment.get(name) == value}
-        | {bait for bait in ("bait-", str(user_home)) for body in bodies if bait in body}
+        {name for name, value in baits.items() if harness_environment.get(name) == value}
+        | {bait for bait in ("bait-", str(user_home)) for text in seen if bait in text}
+        | {f"a key that is not ours, in {name}" for name in keys}
     )
     touched = [str(change) for change in arena.difference(before, arena.tree(user_home), ignore=())]
     arena.judge(
         "session.env.clean",
-        holds=bool(harness_environment) and not leaked and not touched and len(bodies) == 2,
+        holds=bool(harness_environment)
+        and not leaked
+        and not touched
+        and len(arena.model.main_requests) == 2,
         expected="no variable of a surrounding agent, no bait of the user's files in a request, these as before",
-        observed=f"leaked {leaked or 'nothing'}; user's files: {touched or 'as before'}; {len(bodies)} requests",
+        observed=f"leaked {leaked or 'nothing'}; user's files: {touched or 'as before'}; "
+        f"{len(requests)} request(s)",
         enforced_by="adapter",
     )
 

@@ -7,7 +7,15 @@ from collections.abc import Awaitable
 from checkrein.adapters.errors import SteerReason, SteerRejected
 from checkrein.adapters.steering import Steer, SteerState
 from checkrein.conformance.scenario import Arena, scenario
-from checkrein.conformance.scenarios.moves import PATIENCE, finish, run, text_seen, within
+from checkrein.conformance.scenarios.moves import (
+    PATIENCE,
+    finish,
+    run,
+    settle,
+    text_seen,
+    times_anywhere,
+    within,
+)
 from checkrein.scripted_models import ModelRequest, hold, say, shell
 
 STEER = "keep the public signature “exactly” as it is — naïve\tcafé \\n 𝛼"
@@ -30,6 +38,7 @@ async def test_steer_while_a_tool_runs(arena: Arena) -> None:
         build.finish("built ok")
         outcome = await finish(arena, turn)
         after = (await arena.model.wait_requests(2, timeout=PATIENCE)).view
+        await settle(arena)
         arena.judge(
             "steer.mid-tool.delivered",
             holds=after.count(STEER) == 1
@@ -42,7 +51,6 @@ async def test_steer_while_a_tool_runs(arena: Arena) -> None:
             expected="once, byte for byte, in the request behind the result, within the one turn; reported delivered",
             observed=f"{after.count(STEER)} time(s) in request 2 of {len(arena.model.main_requests)}, reported "
             f"{steer.state.value}, {len(session.turns)} turn(s), {outcome.status.value}",
-            enforced_by="harness",
         )
 
 
@@ -60,14 +68,17 @@ async def test_several_steers_while_a_tool_runs(arena: Arena) -> None:
         build.finish("built ok")
         await finish(arena, turn)
         view = (await arena.model.wait_requests(2, timeout=PATIENCE)).view
+        await settle(arena)
         places = [view.fresh_text.find(text) for text in texts]
         counts = [view.count(text) for text in texts]
         arena.judge(
             "steer.order.kept",
-            holds=counts == [1, 1, 1] and -1 not in places and places == sorted(places),
-            expected="each of the three once, in the order in which they were sent",
-            observed=f"counts {counts}, places {places}",
-            enforced_by="harness",
+            holds=counts == [1, 1, 1]
+            and -1 not in places
+            and places == sorted(places)
+            and len(arena.model.main_requests) == 2,
+            expected="each of the three once in the second request, in the order in which they were sent; no third",
+            observed=f"counts {counts}, places {places}, {len(arena.model.main_requests)} requests",
         )
 
 
@@ -86,6 +97,7 @@ async def test_steer_while_the_model_streams(arena: Arena) -> None:
         request = await arena.model.wait_requests(2, timeout=PATIENCE)
         for each in session.turns:
             await finish(arena, each)
+        await settle(arena)
         arena.judge(
             "steer.mid-stream.delivered",
             holds=times_in(request, STEER) == 1
@@ -94,7 +106,6 @@ async def test_steer_while_the_model_streams(arena: Arena) -> None:
             expected="once in the second request; reported delivered within the turn, or queued for the next one",
             observed=f"{times_in(request, STEER)} time(s) in request 2 of {len(arena.model.main_requests)}, reported "
             f"{state.value}, {len(session.turns)} turn(s)",
-            enforced_by="harness",
         )
 
 
@@ -114,17 +125,15 @@ async def test_steer_with_no_active_turn(arena: Arena) -> None:
     arena.script.main([say("Two.")])
     async with arena.session(policy="auto") as session:
         reasons = [await _refusal(session.steer("steered before any turn"))]
-        await arena.model.quiet_for(1.0, timeout=PATIENCE)
-        before_any_turn = len(arena.model.requests)
+        await settle(arena)
+        before_any_turn = len(arena.model.main_requests)
         await run(arena, session, "first")
         reasons.append(await _refusal(session.steer("steered between turns")))
-        await arena.model.quiet_for(1.0, timeout=PATIENCE)
+        await settle(arena)
         between = len(arena.model.main_requests)
         await run(arena, session, "second")
         seen = sum(
-            times_in(request, text)
-            for request in arena.model.requests
-            for text in ("steered before any turn", "steered between turns")
+            times_anywhere(arena, text) for text in ("steered before any turn", "steered between turns")
         )
         arena.judge(
             "steer.idle.rejected",
@@ -132,8 +141,8 @@ async def test_steer_with_no_active_turn(arena: Arena) -> None:
             and (before_any_turn, between, seen) == (0, 1, 0)
             and len(session.turns) == 2,
             expected="rejected with no_active_turn twice; no request of its own; the text in no request",
-            observed=f"{reasons}; {before_any_turn} request(s) after the first, {between} after the second; "
-            f"text seen {seen} time(s)",
+            observed=f"{reasons}; {before_any_turn} request(s) of the conversation after the first, {between} after "
+            f"the second; the text in {seen} request(s)",
             enforced_by="adapter",
         )
 
@@ -163,13 +172,13 @@ async def test_steer_to_a_turn_that_has_ended(arena: Arena) -> None:
         middle.open()
         await finish(arena, second)
         await run(arena, session, "third")
-        seen = sum(times_in(request, "for the first turn") for request in arena.model.requests)
+        seen = times_anywhere(arena, "for the first turn")
         arena.judge(
             "steer.ended-turn.rejected",
             holds=reasons == [SteerReason.TURN_ENDED.value] * 2
             and seen == 0
             and len(arena.model.main_requests) == 3,
             expected="rejected with turn_ended twice, the text in no request",
-            observed=f"{reasons}; text seen {seen} time(s) in {len(arena.model.main_requests)} requests",
+            observed=f"{reasons}; the text in {seen} of {len(arena.model.main_requests)} requests",
             enforced_by="adapter",
         )

@@ -21,6 +21,12 @@ class Widened(HarnessAdapter):
     def __init__(self, adapter: HarnessAdapter, widening: Widening) -> None:
         self._adapter = adapter
         self._widening = widening
+        self._replaced: set[str | bytes] = set()
+
+    @property
+    def applied(self) -> bool:
+        """Whether every text that is to be replaced was there."""
+        return self._replaced == {*self._widening.argv, *self._widening.lines}
 
     @property
     def manifest(self) -> Manifest:
@@ -28,6 +34,7 @@ class Widened(HarnessAdapter):
 
     def launch(self, spec: SessionSpec) -> Launch:
         launch = self._adapter.launch(spec)
+        self._replaced |= set(launch.argv) & set(self._widening.argv)
         return replace(launch, argv=tuple(self._widening.argv.get(word, word) for word in launch.argv))
 
     def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
@@ -35,7 +42,9 @@ class Widened(HarnessAdapter):
 
         async def send_widened(line: bytes, *, deadline_seconds: float | None = None) -> None:
             for narrow, wide in lines.items():
-                line = line.replace(narrow, wide)
+                if narrow in line:
+                    self._replaced.add(narrow)
+                    line = line.replace(narrow, wide)
             await send(line, deadline_seconds=deadline_seconds)
 
         process.send = send_widened

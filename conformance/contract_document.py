@@ -64,6 +64,8 @@ def _clause(clause: Clause) -> Iterator[str]:
 
 def main() -> None:
     """Write the page into the file that the command line names."""
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m checkrein.conformance.contract_document FILE")
     Path(sys.argv[1]).write_text(contract_document(load_contract()), encoding="utf-8")
 
 

@@ -91,7 +91,10 @@ async def open_session(
         home=home,
         endpoint=endpoint,
         environment=_environment(
-            adapter, os.environ if environment is None else environment, own=home is None and endpoint is None
+            adapter,
+            os.environ if environment is None else environment,
+            own_home=home is None,
+            own_login=home is None and endpoint is None,
         ),
         call_seconds=call_seconds,
     )
@@ -135,12 +138,20 @@ def _origin(adapter: HarnessAdapter, resume: str | None, fork: str | None) -> tu
             )
 
 
-def _environment(adapter: HarnessAdapter, surrounding: Mapping[str, str], *, own: bool) -> dict[str, str]:
-    """What the harness gets of the surrounding environment; with the user's `own` home, also the way to its login."""
-    names = adapter.manifest.user_variables if own else ()
-    return clean_environment(
+def _environment(
+    adapter: HarnessAdapter, surrounding: Mapping[str, str], *, own_home: bool, own_login: bool
+) -> dict[str, str]:
+    """What the harness gets of the surrounding environment.
+
+    Args:
+        own_home: it keeps the user's home; else nothing names the user's other directories (`XDG_*`) to it either.
+        own_login: it also gets the variables that name the user's configuration and login.
+    """
+    names = adapter.manifest.user_variables if own_login else ()
+    cleaned = clean_environment(
         surrounding, extra={name: surrounding[name] for name in names if name in surrounding}
     )
+    return {name: value for name, value in cleaned.items() if own_home or not name.startswith("XDG_")}
 
 
 def _policy(adapter: HarnessAdapter, policy: str | Policy) -> Policy:

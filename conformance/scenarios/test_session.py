@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -37,6 +39,12 @@ USER_PLACES = {
     "CODEX_HOME": ".codex",
     "XDG_CONFIG_HOME": ".config",
 }
+
+#: In front of a command: what setsid(1) does, which not every system has.
+IN_A_SESSION_OF_ITS_OWN = (
+    f"{shlex.quote(sys.executable)} -I -S -c"
+    " 'import os, sys; os.setsid(); os.execv(sys.argv[1], sys.argv[1:])'"
+)
 
 
 @scenario("session.start.version-recorded")
@@ -91,7 +99,12 @@ async def test_closing_while_tools_run(arena: Arena) -> None:
     build = arena.script.held_tool("build", ignore_signals=True)
     detached = arena.script.held_tool("detached", ignore_signals=True)
     arena.script.main(
-        [shell(f"setsid {detached.command} >/dev/null 2>&1 & {build.command}", id="call_build")]
+        [
+            shell(
+                f"{IN_A_SESSION_OF_ITS_OWN} {detached.command} >/dev/null 2>&1 & {build.command}",
+                id="call_build",
+            )
+        ]
     )
     async with arena.session(policy="auto") as session:
         await session.start("build it")

@@ -9,7 +9,7 @@ from enum import StrEnum
 import anyio
 from anyio.abc import TaskGroup
 
-from checkrein.adapters.errors import ApprovalStale, BadRequest, CheckreinError
+from checkrein.adapters.errors import ApprovalStale, BadRequest, SessionClosed
 from checkrein.adapters.interface import Decision, DecisionKind
 from checkrein.adapters.native import Question, ToolCall
 from checkrein.adapters.policy import Policy
@@ -129,7 +129,7 @@ class ApprovalDesk:
         tasks: where the deadlines and the policy's own answers run.
         seconds: how long a question waits for a person.
         changed: called when an approval was asked or resolved.
-        trouble: called when an answer of the policy or of the timeout could not be sent.
+        unanswered: called when an answer of the policy or of the timeout could not be sent: the harness waits on.
     """
 
     def __init__(
@@ -140,15 +140,15 @@ class ApprovalDesk:
         tasks: TaskGroup,
         seconds: float,
         changed: Callable[[Approval], None],
-        trouble: Callable[[CheckreinError], None],
+        unanswered: Callable[[Exception], None],
     ) -> None:
         self._policy = policy
         self._send = send
         self._tasks = tasks
         self._seconds = seconds
         self._changed = changed
-        self._trouble = trouble
-        self._always: set[tuple[str, ...]] = set()
+        self._unanswered = unanswered
+        self._always: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
         self._by_id: dict[str, Approval] = {}
         self._stream: EventStream[Approval] = EventStream()
         self.approvals: tuple[Approval, ...] = ()
@@ -167,7 +167,7 @@ class ApprovalDesk:
         approval = Approval(question, self._answer)
         self.approvals += (approval,)
         self._by_id[approval.id] = approval
-        if self._policy is Policy.AUTO or question.call.likeness in self._always:
+        if self._policy is Policy.AUTO or _likeness(question) in self._always:
             self._tasks.start_soon(self._allow_by_policy, approval)
             return
         self._changed(approval)
@@ -207,9 +207,23 @@ class ApprovalDesk:
                 f"the approval of {shown(approval.call.command or approval.call.name, limit=80)!r} is resolved already",
                 resolved_by=approval.resolved_by.value,
             )
-        if decision.kind is DecisionKind.ALLOW_ALWAYS:
-            self._always.add(approval.call.likeness)
-        await self._send(approval.question, decision)
+        # Sent in a task of its own: a caller who stops waiting must not leave the harness without the answer.
+        delivery = _Delivery()
+        self._tasks.start_soon(self._deliver, approval.question, decision, delivery)
+        await delivery.over.wait()
+        if delivery.error is not None:
+            raise delivery.error
+
+    async def _deliver(self, question: Question, decision: Decision, delivery: _Delivery) -> None:
+        try:
+            await self._send(question, decision)
+            if decision.kind is DecisionKind.ALLOW_ALWAYS:
+                self._always.add(_likeness(question))
+            delivery.error = None
+        except Exception as error:
+            delivery.error = error
+        finally:
+            delivery.over.set()
 
     async def _allow_by_policy(self, approval: Approval) -> None:
         await self._answer_unasked(approval, Decision(kind=DecisionKind.ALLOW), ResolvedBy.POLICY)
@@ -228,5 +242,20 @@ class ApprovalDesk:
             await self._answer(approval, decision, by)
         except ApprovalStale:
             return  # resolved in the same moment: there is nothing left to answer
-        except CheckreinError as error:
-            self._trouble(error)
+        except Exception as error:
+            self._unanswered(error)
+
+
+class _Delivery:
+    """An answer on its way."""
+
+    __slots__ = ("error", "over")
+
+    def __init__(self) -> None:
+        self.over = anyio.Event()
+        self.error: Exception | None = SessionClosed("the session was closed before the answer was sent")
+
+
+def _likeness(question: Question) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What makes two questions alike for `allow_always`: the call, and where it really leads (a link can be moved)."""
+    return question.call.likeness, question.real_paths

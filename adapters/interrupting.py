@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import anyio
 
-from checkrein.adapters.errors import CheckreinError, HarnessDied
+from checkrein.adapters.errors import CheckreinError
 from checkrein.adapters.link import Link
 from checkrein.adapters.outcome import StoppedBy
 from checkrein.adapters.transport import ProcessInfo, Rung
 from checkrein.adapters.transport.gone import wait_gone
+
+#: How long the last output of a process that was ended may take to be read, in seconds.
+READ_OUT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,58 +34,124 @@ class LadderTimes:
     tools: float = 2.5
 
 
-async def climb_down(
-    link: Link,
-    *,
-    opened: anyio.Event,
-    over: anyio.Event,
-    times: LadderTimes,
-    trouble: Callable[[CheckreinError], None],
-) -> StoppedBy:
-    """Stop the running turn, by the harness's own interrupt or, failing that, by ending its process.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """What the ladder came to.
 
     Args:
+        by: the rung on which the turn ended.
+        survivors: processes that the turn started and that are still alive.
+        failure: what the ladder could not do, in words; "" when it went to its end.
+    """
+
+    by: StoppedBy
+    survivors: tuple[ProcessInfo, ...] = ()
+    failure: str = ""
+
+    @property
+    def reason(self) -> str:
+        """The end in words, for a person."""
+        return f"{_REASONS[self.by]}; {self.failure}" if self.failure else _REASONS[self.by]
+
+
+_REASONS = {
+    StoppedBy.HARNESS: "interrupted by the driver; the harness stopped the turn",
+    StoppedBy.EXIT: "interrupted by the driver; the harness's process ended",
+    StoppedBy.STDIN: "interrupted by the driver; the harness did not answer and ended when its input closed",
+    StoppedBy.TERM: "interrupted by the driver; the harness did not answer and was ended by SIGTERM",
+    StoppedBy.KILL: "interrupted by the driver; the harness did not answer and was killed",
+}
+
+
+class InterruptLadder:
+    """Stops one turn, once.
+
+    Args:
+        link: the process that runs the turn.
         opened: set when the harness runs the turn; before that Codex 0.171.0 refuses an interrupt.
         over: set when the harness ended the turn, or its process is gone.
+        children_before: pids of the children that were there when the turn began.
+        times: how long each part may take.
         trouble: told what went wrong on the way.
-
-    Returns:
-        The rung on which the turn ended.
     """
-    with anyio.move_on_after(times.harness):
-        await opened.wait()
-        try:
-            await link.connection.interrupt()
-        except HarnessDied:
-            return StoppedBy.EXIT
-        except CheckreinError as error:
-            trouble(error)  # the terminal event decides, not the acknowledgement
-        except Exception as error:
-            # An adapter's own fault, of an outside package perhaps, must not keep the turn from ending.
-            trouble(CheckreinError(f"the adapter failed to interrupt: {error!r}"))
-        await over.wait()
-    if over.is_set() and link.lost is None:
-        await _settle(link, times.settle, trouble)
-        return StoppedBy.HARNESS
-    if link.lost is not None:
-        return StoppedBy.EXIT
-    ladder = await link.process.kill_ladder("the harness did not end the turn")
-    return {
-        Rung.EXITED: StoppedBy.EXIT,
-        Rung.STDIN: StoppedBy.STDIN,
-        Rung.TERM: StoppedBy.TERM,
-        Rung.KILL: StoppedBy.KILL,
-    }[ladder.rung]
 
+    def __init__(
+        self,
+        link: Link,
+        *,
+        opened: anyio.Event,
+        over: anyio.Event,
+        children_before: frozenset[int],
+        times: LadderTimes,
+        trouble: Callable[[CheckreinError], None],
+    ) -> None:
+        self._link = link
+        self._opened = opened
+        self._over = over
+        self._children_before = children_before
+        self._times = times
+        self._trouble = trouble
 
-async def _settle(link: Link, seconds: float, trouble: Callable[[CheckreinError], None]) -> None:
-    with anyio.move_on_after(seconds):
+    async def climb_down(self, *, keeps_jobs: Callable[[], bool]) -> Stopped:
+        """Stop the turn, by the harness's own interrupt or, failing that, by ending its process. Never raises.
+
+        Args:
+            keeps_jobs: the harness runs background jobs, which are not the turn's foreground: then nothing is
+                killed, all is listed.
+        """
+        await self._ask_the_harness()
+        if self._link.lost is not None:
+            return Stopped(by=StoppedBy.EXIT)
+        if not self._over.is_set():
+            return await self._end_the_process()
+        await self._settle()
         try:
-            await link.connection.settle()
-        except CheckreinError as error:
-            trouble(error)
+            survivors = await end_tools(
+                self._link,
+                before=self._children_before,
+                keep_jobs=keeps_jobs(),
+                seconds=self._times.tools,
+            )
         except Exception as error:
-            trouble(CheckreinError(f"the adapter failed to settle after an interrupt: {error!r}"))
+            return Stopped(by=StoppedBy.HARNESS, failure=f"what it left behind is not known: {error}")
+        return Stopped(by=StoppedBy.HARNESS, survivors=survivors)
+
+    async def _ask_the_harness(self) -> None:
+        with anyio.move_on_after(self._times.harness):
+            await self._opened.wait()
+            try:
+                await self._link.connection.interrupt()
+            except CheckreinError as error:
+                self._trouble(error)  # the terminal event decides, not the acknowledgement
+            except Exception as error:
+                # An adapter's own fault, of an outside package perhaps, must not keep the turn from ending.
+                self._trouble(CheckreinError(f"the adapter failed to interrupt: {error!r}"))
+            await self._over.wait()
+
+    async def _settle(self) -> None:
+        with anyio.move_on_after(self._times.settle):
+            try:
+                await self._link.connection.settle()
+            except CheckreinError as error:
+                self._trouble(error)
+            except Exception as error:
+                self._trouble(CheckreinError(f"the adapter failed to settle after an interrupt: {error!r}"))
+
+    async def _end_the_process(self) -> Stopped:
+        try:
+            ladder = await self._link.process.kill_ladder("the harness did not end the turn")
+        except Exception as error:
+            self._link.condemn(f"it did not end an interrupted turn: {error}")
+            return Stopped(by=StoppedBy.KILL, failure=str(error))
+        with anyio.move_on_after(READ_OUT_SECONDS):
+            await self._link.wait_lost()
+        by = {
+            Rung.EXITED: StoppedBy.EXIT,
+            Rung.STDIN: StoppedBy.STDIN,
+            Rung.TERM: StoppedBy.TERM,
+            Rung.KILL: StoppedBy.KILL,
+        }[ladder.rung]
+        return Stopped(by=by)
 
 
 async def end_tools(
@@ -99,7 +168,6 @@ async def end_tools(
     Returns:
         What survives.
     """
-
     left = await _started_since(link, before)
     if left and not keep_jobs:
         await wait_gone({child.pid for child in left}, seconds)

@@ -43,6 +43,7 @@ class Link:
         connection: to send commands with.
         process: to end it with, and to look at its children.
         lost: None while the process lives; then why not.
+        condemned: why the process is being ended although no turn asked for it; "" otherwise.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Link:
         self.connection = connection
         self.process = process
         self.lost: HarnessDied | None = None
+        self.condemned = ""
         self._sink = sink
         self._tasks = tasks
         self._read_out = anyio.Event()
@@ -67,7 +69,11 @@ class Link:
         """
         launch = adapter.launch(spec)
         process = await HarnessProcess.start(launch.argv, cwd=launch.cwd, env=launch.environment, tap=tap)
-        link = cls(adapter.connect(spec, process), process, sink, tasks)
+        try:
+            link = cls(adapter.connect(spec, process), process, sink, tasks)
+        except BaseException:
+            await process.aclose()
+            raise
         tasks.start_soon(link._read)
         try:
             opened = await link._open()
@@ -107,16 +113,28 @@ class Link:
             try:
                 async for lines in self.process.batches():
                     await self._take(lines)
+            except Exception as fault:
+                # A fault of the adapter, of an outside package perhaps: nobody can follow this process any more.
+                self.condemned = f"the adapter could not read its output: {fault!r}"
+                await self._kill()
+            try:
                 self._lose(await self._exit_status())
             finally:
                 self._read_out.set()
 
-    async def _exit_status(self) -> ExitStatus:
-        """How the process ended; one that closed its output and lives on is ended."""
+    async def _exit_status(self) -> ExitStatus | None:
+        """How the process ended; one that closed its output and lives on is ended. None when that failed."""
         with anyio.move_on_after(EXIT_SECONDS):
             return await self.process.wait_exit()
-        await self.process.kill_ladder("it closed its output and did not end")
-        return await self.process.wait_exit()
+        self.condemned = self.condemned or "it closed its output and did not end"
+        await self._kill()
+        return self.process.exit_status
+
+    async def _kill(self) -> None:
+        try:
+            await self.process.kill_ladder(self.condemned)
+        except CheckreinError as survived:
+            self.condemned = f"{self.condemned}; {survived}"
 
     async def _take(self, lines: list[bytes]) -> None:
         for event in self.connection.decode(lines):
@@ -136,14 +154,41 @@ class Link:
                 return  # the process is gone; the reader reports that
 
     def _lose(self, status: ExitStatus | None) -> None:
-        words = "still running, its output closed" if status is None else str(status)
-        self.lost = HarnessDied(
-            "the harness's process ended", status=words, stderr=self.process.stderr_tail()
+        words = "still running" if status is None else str(status)
+        what = (
+            f"the harness's process was ended: {self.condemned}"
+            if self.condemned
+            else "the harness's process ended"
         )
-        self.connection.fail_calls(self.lost)
-        self._sink.gone(self.lost)
+        self.lost = HarnessDied(what, status=words, stderr=self.process.stderr_tail())
+        try:
+            self.connection.fail_calls(self.lost)
+        finally:
+            self._sink.gone(self.lost)
+
+    @property
+    def usable(self) -> bool:
+        """Whether another turn may run on it."""
+        return self.lost is None and not self.condemned and self.process.exit_status is None
+
+    def condemn(self, why: str) -> None:
+        """End the process, in a task of its own; the turn that runs fails for that reason."""
+        if not self.condemned and self.lost is None:
+            self.condemned = why
+            self._tasks.start_soon(self._end_condemned)
+
+    async def _end_condemned(self) -> None:
+        with anyio.CancelScope(shield=True):
+            await self._kill()
+
+    async def wait_lost(self) -> None:
+        """Wait until the process has ended and everything that it wrote was delivered."""
+        await self._read_out.wait()
 
     async def aclose(self) -> None:
         """End the process and everything it started; returns when nothing of it is left."""
-        await self.process.aclose()
-        await self._read_out.wait()
+        try:
+            await self.process.aclose()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._read_out.wait()

@@ -116,7 +116,10 @@ async def open_session(
             failure = error
         finally:
             with anyio.CancelScope(shield=True):
-                await session.close()
+                try:
+                    await session.close()
+                except Exception as error:
+                    failure = failure or error
             tasks.cancel_scope.cancel()
     if failure is not None:
         raise failure

@@ -37,9 +37,9 @@ def find_harness(name: str) -> HarnessAdapter:
 def _load(point: EntryPoint) -> HarnessAdapter:
     try:
         adapter = point.load()
-    except (ImportError, AttributeError) as fault:
+    except Exception as fault:  # whatever the outside package's import raises
         raise BadRequest(
-            f"the adapter of {point.name!r} cannot be loaded: {fault}",
+            f"the adapter of {point.name!r} cannot be loaded: {fault!r}",
             where=point.value,
             advice="reinstall its package",
         ) from fault

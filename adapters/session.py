@@ -7,27 +7,38 @@ back and hands each event to `_event`, which gives it to the turn that runs. The
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 
 import anyio
 from anyio.abc import TaskGroup
 
+from checkrein.adapters.conversation import Conversation
 from checkrein.adapters.errors import (
+    CallRefused,
     CheckreinError,
     HarnessDied,
     NoActiveTurn,
     SessionClosed,
-    SessionNotFound,
     SteerReason,
     SteerRejected,
     TurnActive,
 )
-from checkrein.adapters.interface import HarnessAdapter, HarnessIdentity, Opened, Origin, SessionSpec
+from checkrein.adapters.interface import (
+    Decision,
+    DecisionKind,
+    HarnessAdapter,
+    HarnessIdentity,
+    Opened,
+    SessionSpec,
+)
 from checkrein.adapters.link import Link, LinkSink
 from checkrein.adapters.native import (
+    Asked,
     NativeEvent,
     Notice,
     NoticeKind,
+    Question,
     SteerMoved,
     TurnClosed,
     TurnOpened,
@@ -42,6 +53,9 @@ from checkrein.adapters.usage import UsageMeter
 
 #: How long the harness may take from the acknowledged prompt to running the turn, in seconds.
 TURN_OPENING_SECONDS = 60.0
+
+#: States of a steer that the harness may still start a turn with.
+OPEN_STEERS = frozenset({SteerState.SENDING, SteerState.ACCEPTED, SteerState.UNKNOWN})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,49 +93,57 @@ class Session:
         self._spec = spec
         self._settings = settings
         self._tasks = tasks
-        self._tap = tap
         self._meter = UsageMeter()
-        self._link: Link | None = None
-        self._opened: Opened | None = None
+        self._conversation = Conversation(
+            adapter=adapter,
+            spec=spec,
+            sink=LinkSink(event=self._event, room=self._room, gone=self._process_gone),
+            tasks=tasks,
+            tap=tap,
+            meter=self._meter,
+            has_answer=self._has_answer,
+        )
         self._active: Turn | None = None
         self._running: Turn | ForeignTurn | None = None
         self._foreign_over = anyio.Event()
         self._children: frozenset[int] = frozenset()
-        self._had_turn = False
-        self._begun_anew = False
         self._closing = False
         self._lock = anyio.Lock()
+        self._starting: anyio.CancelScope | None = None
 
     # What a person or program does with it
 
     @property
     def id(self) -> str:
         """The harness's id of the conversation: to resume or fork it later."""
-        return self._open_state.session_id
+        return self._conversation.opened.session_id
 
     @property
     def harness(self) -> HarnessIdentity:
         """Which harness this is."""
         return HarnessIdentity(
             name=self._adapter.manifest.name,
-            version=self._open_state.version,
+            version=self._conversation.opened.version,
             sha256=self._spec.binary.sha256,
         )
 
     @property
     def opened(self) -> Opened:
         """What the newest process said at opening: version, policy asked and effective, model."""
-        return self._open_state
+        return self._conversation.opened
 
     @property
     def turn(self) -> Turn | None:
         """The turn that is active now."""
-        return self._active if self._active and self._active.state is not TurnState.ENDED else None
+        running = self._running
+        if isinstance(running, Turn) and running.state is not TurnState.ENDED:
+            return running
+        return next((turn for turn in reversed(self.turns) if turn.state is not TurnState.ENDED), None)
 
     @property
     def link(self) -> Link | None:
         """The running process and its connection, for calls that only this harness has. No contract covers it."""
-        return self._link
+        return self._conversation.link
 
     async def start(self, prompt: str) -> Turn:
         """Start a turn; returns when the harness runs it.
@@ -136,38 +158,12 @@ class Session:
         """
         async with self._lock:
             self._refuse_start()
-            await self._late_steers_settled()
-            await self._foreign_ended()
-            self._refuse_start()
-            link = await self._fresh_link()
-            self._children = frozenset(child.pid for child in await link.process.children())
-            turn = self._new_turn(link, str(uuid.uuid4()), prompt, opened_by="prompt")
-            if self._begun_anew:
-                self._begun_anew = False
-                text = f"the harness had kept nothing of the conversation; it begins anew as {self.id}"
-                turn.apply(Notice(kind=NoticeKind.WARNING, text=text))
-            try:
-                await link.connection.start_turn(turn.id, prompt)
-                with anyio.fail_after(TURN_OPENING_SECONDS):
-                    await turn.opened.wait()
-            except TimeoutError:
-                error = HarnessDied(
-                    f"the harness did not run the turn within {TURN_OPENING_SECONDS:g} s of taking the prompt",
-                    status="still running",
-                    stderr=link.process.stderr_tail(),
-                )
-                await self._give_up(link, turn, error)
-                raise error from None
-            except CheckreinError as error:
-                turn.fail(error)
-                raise
-            except BaseException:
-                # Cancelled while the harness may have the prompt: the turn must not run on unseen.
-                with anyio.CancelScope(shield=True):
-                    if turn.state is not TurnState.ENDED:
-                        await turn.interrupt()
-                raise
-            return turn
+            with anyio.CancelScope() as self._starting:
+                try:
+                    return await self._start(prompt)
+                finally:
+                    self._starting = None
+        raise SessionClosed("the session was closed while the turn was being started")
 
     async def steer(self, text: str) -> Steer:
         """Add a message to the active turn.
@@ -196,76 +192,71 @@ class Session:
     async def close(self) -> None:
         """Interrupt what runs, end the process and everything it started. Returns when nothing is left."""
         self._closing = True
-        turn = self.turn
-        if turn is not None:
-            await turn.interrupt()
-        if self._link is not None:
-            await self._link.aclose()
-
-    # Processes
+        if self._starting is not None:
+            self._starting.cancel()
+        async with self._lock:
+            turn = self.turn
+            if turn is not None:
+                await turn.interrupt()
+            if self.link is not None:
+                await self.link.aclose()
 
     async def open(self) -> None:
         """Start the first process. `open_session` does this."""
-        self._link = await self._start_link(self._spec)
+        await self._conversation.open()
 
-    @property
-    def _open_state(self) -> Opened:
-        if self._opened is None:
-            raise SessionClosed(
-                "the session is not open", advice="use it inside `async with open_session(...)`"
-            )
-        return self._opened
+    # Starting a turn
 
-    async def _start_link(self, spec: SessionSpec) -> Link:
-        self._meter.process_started(continued=spec.origin is not Origin.NEW)
-        sink = LinkSink(event=self._event, room=self._room, gone=self._process_gone)
-        link, self._opened = await Link.start(
-            self._adapter, spec, sink=sink, tasks=self._tasks, tap=self._tap
-        )
-        return link
-
-    async def _fresh_link(self) -> Link:
-        """The link for the next turn: a new process when the old one is gone, or holds a grant of the last turn."""
-        link = self._link
-        if link is not None and link.lost is None and not link.connection.holds_grants:
-            return link
-        if link is not None:
-            await link.aclose()
-            self._link = None
-        self._link = await self._renewed_link()
-        return self._link
-
-    async def _renewed_link(self) -> Link:
-        again = (
-            replace(self._spec, session_id=str(uuid.uuid4()))
-            if self._spec.origin is Origin.NEW
-            else self._spec
-        )
-        if not self._had_turn:
-            # A conversation without a turn is not on disk and cannot be resumed (Claude Code 2.1.332).
-            return await self._start_link(again)
+    async def _start(self, prompt: str) -> Turn:
+        await self._late_steers_settled()
+        await self._foreign_ended()
+        self._refuse_start()
+        link = await self._conversation.fresh_link()
+        self._children = frozenset(child.pid for child in await link.process.children())
+        turn = self._new_turn(link, str(uuid.uuid4()), prompt, opened_by="prompt")
+        if self._conversation.take_begun_anew():
+            text = f"the harness had kept nothing of the conversation; it begins anew as {self.id}"
+            turn.apply(Notice(kind=NoticeKind.WARNING, text=text))
         try:
-            return await self._start_link(replace(self._spec, origin=Origin.RESUME, session_id=self.id))
-        except SessionNotFound:
-            # Nor is one whose first turn was cut off before its answer began (Claude Code 2.1.332): there is
-            # nothing to continue. Anything else that is gone is an error.
-            if any(turn.ended and turn.ended.status is OutcomeStatus.COMPLETED for turn in self.turns):
-                raise
-            self._begun_anew = True
-            return await self._start_link(again)
+            await link.connection.start_turn(turn.id, prompt)
+            with anyio.fail_after(TURN_OPENING_SECONDS):
+                await turn.opened.wait()
+        except TimeoutError:
+            error = HarnessDied(
+                f"the harness did not run the turn within {TURN_OPENING_SECONDS:g} s of taking the prompt",
+                status="still running",
+                stderr=link.process.stderr_tail(),
+            )
+            await self._give_up(link, turn, error)
+            raise error from None
+        except (CallRefused, TurnActive) as error:
+            turn.fail(error)
+            raise
+        except CheckreinError as error:
+            # The harness may have the prompt: it must not run on unseen.
+            await self._give_up(link, turn, error)
+            raise
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                if turn.state is not TurnState.ENDED:
+                    await turn.interrupt()
+            raise
+        return turn
 
     async def _give_up(self, link: Link, turn: Turn, error: CheckreinError) -> None:
         turn.fail(error)
-        await link.process.kill_ladder(error.what)
+        link.condemn(error.what)
+        await link.wait_lost()
+
+    def _has_answer(self) -> bool:
+        return any(turn.ended and turn.ended.status is OutcomeStatus.COMPLETED for turn in self.turns)
 
     def _process_gone(self, error: HarnessDied) -> None:
         if isinstance(self._running, ForeignTurn):
             self._foreign_over.set()
         self._running = None
-        if self._active is not None:
-            self._active.process_gone(error)
-
-    # Turns
+        for turn in self.turns:
+            turn.process_gone(error)
 
     def _refuse_start(self) -> None:
         if self._closing:
@@ -280,19 +271,16 @@ class Session:
 
     async def _late_steers_settled(self) -> None:
         """A steer that the last turn did not take may be about to start a turn: wait until the harness has said so."""
-        if self._active is None or self._link is None or self._link.lost is not None:
+        if self._active is None or self.link is None or self.link.lost is not None:
             return
-        for steer in self._active.steers:
-            if steer.state in (SteerState.SENDING, SteerState.ACCEPTED):
-                with anyio.move_on_after(self._spec.call_seconds):
+        with anyio.move_on_after(self._spec.call_seconds):
+            for steer in self._active.steers:
+                if steer.state in OPEN_STEERS:
                     await steer.settled()
 
     async def _foreign_ended(self) -> None:
-        if isinstance(self._running, ForeignTurn) and self._link is not None:
-            with anyio.move_on_after(self._settings.ladder.harness):
-                await self._foreign_over.wait()
-                return
-            await self._link.process.kill_ladder("the harness did not end a turn that it opened by itself")
+        if isinstance(self._running, ForeignTurn):
+            await self._foreign_over.wait()  # `_stop_foreign` sees to that
 
     def _new_turn(self, link: Link, turn_id: str, prompt: str, *, opened_by: str) -> Turn:
         turn = Turn(
@@ -339,44 +327,67 @@ class Session:
                     turn.apply(event)
             case _ if isinstance(self._running, ForeignTurn):
                 pass
+            case Asked() if self.turn is None and self.link is not None:
+                self._tasks.start_soon(self._deny, self.link, event.question)
             case _ if self._active is not None and self._active.state is not TurnState.ENDED:
                 self._active.apply(event)
             case _:
                 pass
 
     def _turn_opened(self, event: TurnOpened) -> None:
-        turn = self._active
-        if turn is not None and event.prompt_id == turn.id:
-            pass
-        elif event.prompt_id is not None and (late := self._steer(event.prompt_id)) is not None:
-            assert self._link is not None
-            late.move(SteerState.QUEUED, "it came too late for its turn and started the next one")
-            turn = self._new_turn(self._link, event.prompt_id, late.text, opened_by="steer")
-        else:
+        turn = self._turn_of(event.prompt_id)
+        if turn is None:
             self._open_foreign(event)
             return
-        self._had_turn = True
-        self._running = turn
+        before = self._running
+        if isinstance(before, ForeignTurn):
+            self._foreign_over.set()
+        elif before is not None and before is not turn:
+            before.fail(
+                CheckreinError("the harness went on with another prompt before it had ended this turn")
+            )
+        self._conversation.had_turn = True
+        self._running = self._active = turn
         self._meter.turn_started()
         turn.apply(event)
 
-    def _steer(self, steer_id: str) -> Steer | None:
-        found = (turn.steer_of(steer_id) for turn in self.turns)
-        return next((steer for steer in found if steer is not None), None)
+    def _turn_of(self, prompt_id: str | None) -> Turn | None:
+        """The turn that a prompt of ours or a late steer opens; None when nothing of ours may run by that id."""
+        if prompt_id is None:
+            return None
+        for turn in self.turns:
+            if turn.id == prompt_id:
+                return turn if turn.state is not TurnState.ENDED else None
+        found = (turn.steer_of(prompt_id) for turn in self.turns)
+        late = next((steer for steer in found if steer is not None), None)
+        if late is None or self.link is None:
+            return None
+        late.move(SteerState.QUEUED, "it came too late for its turn and started the next one")
+        if late.state is not SteerState.QUEUED:
+            return None  # rejected, withdrawn or delivered before: it must not run
+        return self._new_turn(self.link, prompt_id, late.text, opened_by="steer")
 
     def _open_foreign(self, event: TurnOpened) -> None:
         foreign = ForeignTurn(native_id=event.native_id, cause=event.cause or "no cause given")
         self.foreign_turns += (foreign,)
         self._running = foreign
         self._foreign_over = anyio.Event()
-        self._tasks.start_soon(self._stop_foreign)
+        if self.link is not None:
+            self._tasks.start_soon(self._stop_foreign, self.link, self._foreign_over)
 
-    async def _stop_foreign(self) -> None:
+    async def _stop_foreign(self, link: Link, over: anyio.Event) -> None:
+        with anyio.move_on_after(self._settings.ladder.harness):
+            with suppress(Exception):  # whatever an adapter raises: what counts is that the turn ends
+                await link.connection.interrupt()
+            await over.wait()
+            return
+        link.condemn("the harness did not end a turn that it opened by itself")
+
+    async def _deny(self, link: Link, question: Question) -> None:
         try:
-            if self._link is not None:
-                await self._link.connection.interrupt()
-        except CheckreinError:
-            return  # `start` ends the process if the foreign turn does not end
+            await link.connection.answer(question, Decision(kind=DecisionKind.DENY))
+        except Exception as error:
+            link.condemn(f"a question that no turn asked could not be answered: {error}")
 
     def _turn_closed(self, event: TurnClosed) -> None:
         running, self._running = self._running, None
@@ -385,7 +396,7 @@ class Session:
                 self._foreign_over.set()
             case Turn():
                 running.apply(event)
-            case None if self._active is not None:
-                self._active.apply(event)
+            case None if (turn := self.turn) is not None:
+                turn.apply(event)
             case None:
                 pass

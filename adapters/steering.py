@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 
 import anyio
 
-from checkrein.adapters.errors import SteerReason
+from checkrein.adapters.errors import CallExpired, CallRefused, HarnessDied, SteerReason, SteerRejected
 from checkrein.adapters.native import SteerProgress
 
 
@@ -50,6 +53,11 @@ class SteerStep:
 class Steer:
     """A message added to a running turn.
 
+    Args:
+        steer_id: reserved before anything is sent.
+        text: reaches the model byte for byte.
+        waiting: open while somebody waits for the steer.
+
     Attributes:
         id: reserved before anything was sent.
         text: as given.
@@ -57,14 +65,17 @@ class Steer:
         steps: every move so far, the first one first.
     """
 
-    def __init__(self, steer_id: str, text: str) -> None:
+    def __init__(
+        self, steer_id: str, text: str, *, waiting: Callable[[], AbstractContextManager[None]]
+    ) -> None:
         self.id = steer_id
         self.text = text
         self.reason: SteerReason | None = None
         self.steps: tuple[SteerStep, ...] = (
             SteerStep(state=SteerState.SENDING, evidence="about to be sent"),
         )
-        self._settled = anyio.Event()
+        self._waiting = waiting
+        self._over = anyio.Event()
 
     @property
     def state(self) -> SteerState:
@@ -72,8 +83,12 @@ class Steer:
         return self.steps[-1].state
 
     async def settled(self) -> SteerState:
-        """Wait until it is delivered, queued, cancelled or rejected. Ends with the session at the latest."""
-        await self._settled.wait()
+        """Wait until it is delivered, queued, cancelled or rejected, and return that.
+
+        Ends with the harness's process at the latest, then with `unknown` when nobody can tell any more.
+        """
+        with self._waiting():
+            await self._over.wait()
         return self.state
 
     def move(self, state: SteerState, evidence: str) -> bool:
@@ -82,8 +97,14 @@ class Steer:
             return False
         self.steps += (SteerStep(state=state, evidence=evidence),)
         if state.settled:
-            self._settled.set()
+            self._over.set()
         return True
+
+    def give_up(self, evidence: str) -> bool:
+        """Nobody will say what became of it; False when it is settled or that was known."""
+        moved = self.move(SteerState.UNKNOWN, evidence)
+        self._over.set()
+        return moved
 
 
 _PROGRESS = {
@@ -95,9 +116,18 @@ _PROGRESS = {
 
 
 class SteerLedger:
-    """The steers of one turn, by id."""
+    """The steers of one turn, by id.
 
-    def __init__(self) -> None:
+    Args:
+        waiting: open while somebody waits for one of them.
+        changed: told after each move of a steer.
+    """
+
+    def __init__(
+        self, *, waiting: Callable[[], AbstractContextManager[None]], changed: Callable[[Steer], None]
+    ) -> None:
+        self._waiting = waiting
+        self._changed = changed
         self._steers: dict[str, Steer] = {}
 
     @property
@@ -105,34 +135,70 @@ class SteerLedger:
         """All of them, in the order in which they were sent."""
         return tuple(self._steers.values())
 
-    def open(self, steer_id: str, text: str) -> Steer:
-        """Enter a steer before it is sent."""
-        steer = Steer(steer_id, text)
-        self._steers[steer_id] = steer
-        return steer
-
     def get(self, steer_id: str) -> Steer | None:
         """The steer of that id, if it is of this turn."""
         return self._steers.get(steer_id)
 
-    def moved(self, steer_id: str, progress: SteerProgress, evidence: str) -> Steer | None:
-        """Note what the harness said; the steer if that changed it."""
-        steer = self._steers.get(steer_id)
-        if steer is None or not steer.move(_PROGRESS[progress], evidence):
-            return None
+    async def send(self, text: str, *, take: Callable[[str, str], Awaitable[None]]) -> Steer:
+        """Enter a steer and hand it to the harness; returns when that took it, or when its answer was lost.
+
+        Args:
+            take: sends id and text; returns at the acknowledgement.
+
+        Raises:
+            SteerRejected: the harness refused it.
+        """
+        steer = Steer(str(uuid.uuid4()), text, waiting=self._waiting)
+        self._steers[steer.id] = steer
+        try:
+            with self._waiting():
+                await take(steer.id, text)
+        except SteerRejected as rejection:
+            self._reject(steer, rejection)
+            raise
+        except CallRefused as refusal:
+            words = refusal.message or refusal.what
+            rejection = SteerRejected(SteerReason.NOT_STEERABLE, by="harness", message=words)
+            self._reject(steer, rejection)
+            raise rejection from None
+        except (CallExpired, HarnessDied) as error:
+            self._move(steer, SteerState.UNKNOWN, error.what)
+        except BaseException:
+            self._move(steer, SteerState.UNKNOWN, "the wait for its acknowledgement was broken off")
+            raise
+        else:
+            if steer.state is SteerState.SENDING:
+                self._move(steer, SteerState.ACCEPTED, "acknowledged by the harness")
         return steer
 
-    def dropped_by_interrupt(self) -> tuple[Steer, ...]:
-        """The turn was interrupted: what was not delivered by then is never delivered.
+    def moved(self, steer_id: str, progress: SteerProgress, evidence: str) -> None:
+        """Note what the harness said of a steer, if it is of this turn."""
+        steer = self._steers.get(steer_id)
+        if steer is not None:
+            self._move(steer, _PROGRESS[progress], evidence)
+
+    def dropped_by_interrupt(self) -> None:
+        """The harness interrupted the turn: what was not delivered by then is never delivered.
 
         Codex 0.171.0 forgets an accepted steer at an interrupt without a word; Claude Code 2.1.332 is told to
-        cancel what it queued.
+        cancel what it queued. One whose acknowledgement was lost may have been delivered: it stays unknown.
         """
-        return self._all_open(SteerState.CANCELLED, "the turn was interrupted before the steer was delivered")
+        for steer in self._steers.values():
+            if steer.state is not SteerState.UNKNOWN:
+                self._move(
+                    steer, SteerState.CANCELLED, "the turn was interrupted before the steer was delivered"
+                )
 
-    def lost_with_process(self) -> tuple[Steer, ...]:
+    def lost_with_process(self) -> None:
         """The harness's process is gone: nobody can say what became of the open ones."""
-        return self._all_open(SteerState.UNKNOWN, "the harness's process ended before the steer was settled")
+        for steer in self._steers.values():
+            if steer.give_up("the harness's process ended before the steer was settled"):
+                self._changed(steer)
 
-    def _all_open(self, state: SteerState, evidence: str) -> tuple[Steer, ...]:
-        return tuple(steer for steer in self._steers.values() if steer.move(state, evidence))
+    def _reject(self, steer: Steer, rejection: SteerRejected) -> None:
+        steer.reason = rejection.reason
+        self._move(steer, SteerState.REJECTED, rejection.message or rejection.what)
+
+    def _move(self, steer: Steer, state: SteerState, evidence: str) -> None:
+        if steer.move(state, evidence):
+            self._changed(steer)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 import anyio
@@ -21,7 +23,8 @@ class EventStream(Generic[T]):
 
     While a reader exists, `room` tells the producer to wait when `bound` events are unread. Without a reader
     nothing waits (a turn must not stall because nobody looks): the oldest beyond the bound are dropped and counted.
-    `lift` ends the waiting for good, for a turn that is being interrupted.
+    `lift` ends the waiting for good, for a turn that is being interrupted; `unbounded` does so for as long as somebody
+    waits for what the producer has yet to bring, since that somebody may be the one who should read.
 
     Args:
         bound: unread events at which the producer waits, or the oldest are dropped.
@@ -34,11 +37,14 @@ class EventStream(Generic[T]):
         self._reader: weakref.ref[EventReader[T]] | None = None
         self._closed = False
         self._lifted = False
+        self._waiters = 0
         self._arrived = anyio.Event()
         self._drained = anyio.Event()
 
     def put(self, event: T) -> None:
-        """Add an event; never waits."""
+        """Add an event; never waits. After `close` nothing is added."""
+        if self._closed:
+            return
         self._events.append(event)
         if not self._is_read and len(self._events) > self._bound:
             self._events.popleft()
@@ -56,11 +62,22 @@ class EventStream(Generic[T]):
         self._lifted = True
         self._drained.set()
 
+    @contextmanager
+    def unbounded(self) -> Generator[None]:
+        """While this is open, the producer does not wait."""
+        self._waiters += 1
+        self._drained.set()
+        try:
+            yield
+        finally:
+            self._waiters -= 1
+
     def room(self) -> anyio.Event | None:
         """None while the producer may go on; else what it waits for before it asks again."""
-        if not self._is_read or self._lifted or len(self._events) < self._bound:
+        if not self._is_read or self._lifted or self._waiters or len(self._events) < self._bound:
             return None
-        self._drained = anyio.Event()
+        if self._drained.is_set():
+            self._drained = anyio.Event()
         return self._drained
 
     def read(self) -> EventReader[T]:
@@ -85,7 +102,8 @@ class EventStream(Generic[T]):
         while not self._events:
             if self._closed:
                 raise StopAsyncIteration
-            self._arrived = anyio.Event()
+            if self._arrived.is_set():
+                self._arrived = anyio.Event()
             await self._arrived.wait()
         event = self._events.popleft()
         if len(self._events) < self._bound:

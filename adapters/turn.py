@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +12,6 @@ from anyio.abc import TaskGroup
 
 from checkrein.adapters.approvals import Approval, ApprovalDesk, ResolvedBy
 from checkrein.adapters.errors import (
-    CallExpired,
     CheckreinError,
     HarnessDied,
     NoActiveTurn,
@@ -21,13 +19,15 @@ from checkrein.adapters.errors import (
     SteerRejected,
 )
 from checkrein.adapters.events import ApprovalChanged, Event, SteerChanged, TurnEnded, TurnStarted
-from checkrein.adapters.interrupting import LadderTimes, climb_down, end_tools
+from checkrein.adapters.interface import Decision
+from checkrein.adapters.interrupting import InterruptLadder, LadderTimes, Stopped
 from checkrein.adapters.link import Link
 from checkrein.adapters.native import (
     Asked,
     BackgroundJob,
     Notice,
     NoticeKind,
+    Question,
     QuestionVoided,
     SteerMoved,
     TextDelta,
@@ -42,7 +42,7 @@ from checkrein.adapters.native import (
 from checkrein.adapters.outcome import Outcome, OutcomeStatus, StoppedBy
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.record import TurnRecord
-from checkrein.adapters.steering import Steer, SteerLedger, SteerState
+from checkrein.adapters.steering import Steer, SteerLedger
 from checkrein.adapters.stream import EventReader, EventStream
 from checkrein.adapters.transport import ProcessInfo
 from checkrein.adapters.usage import UsageMeter
@@ -117,20 +117,30 @@ class Turn:
         self._closed: TurnClosed | None = None
         self._text = ""
         self._jobs: set[str] = set()
-        self._children_before = children
         self._opened = anyio.Event()
         self._over = anyio.Event()
         self._ended = anyio.Event()
         self._interrupt_asked = False
         self._events: EventStream[Event] = EventStream()
-        self._ledger = SteerLedger()
+        self._ledger = SteerLedger(
+            waiting=self._events.unbounded,
+            changed=lambda steer: self._events.put(SteerChanged(steer=steer, state=steer.state)),
+        )
+        self._ladder = InterruptLadder(
+            link,
+            opened=self._opened,
+            over=self._over,
+            children_before=children,
+            times=settings.ladder,
+            trouble=self._trouble,
+        )
         self._desk = ApprovalDesk(
             policy=settings.policy,
-            send=link.connection.answer,
+            send=self._answer,
             tasks=tasks,
             seconds=settings.approval_seconds,
             changed=lambda approval: self._events.put(ApprovalChanged(approval=approval)),
-            trouble=self._trouble,
+            unanswered=self._unanswered,
         )
 
     # What a person or program does with it
@@ -163,19 +173,7 @@ class Turn:
         if self._state is TurnState.STARTING:
             await self._opened.wait()
             self._refuse_steer()
-        steer = self._ledger.open(str(uuid.uuid4()), text)
-        try:
-            await self._link.connection.steer(steer.id, text)
-        except SteerRejected as rejection:
-            steer.reason = rejection.reason
-            self._steer_moved(steer, SteerState.REJECTED, rejection.message or rejection.what)
-            raise
-        except (CallExpired, HarnessDied) as error:
-            self._steer_moved(steer, SteerState.UNKNOWN, error.what)
-            return steer
-        if steer.state is SteerState.SENDING:
-            self._steer_moved(steer, SteerState.ACCEPTED, "acknowledged by the harness")
-        return steer
+        return await self._ledger.send(text, take=self._link.connection.steer)
 
     async def interrupt(self, message: str | None = None) -> Outcome:
         """Stop the turn; returns when it has ended and is quiet. A second call gives the same outcome.
@@ -225,7 +223,8 @@ class Turn:
 
     async def outcome(self) -> Outcome:
         """Wait for the end of the turn."""
-        await self._ended.wait()
+        with self._events.unbounded():
+            await self._ended.wait()
         assert self._outcome is not None
         return self._outcome
 
@@ -256,9 +255,7 @@ class Turn:
             case QuestionVoided():
                 self._desk.voided(event.question_id)
             case SteerMoved():
-                steer = self._ledger.moved(event.steer_id, event.progress, event.evidence)
-                if steer is not None:
-                    self._tell_steer(steer)
+                self._ledger.moved(event.steer_id, event.progress, event.evidence)
             case BackgroundJob():
                 (self._jobs.add if event.alive else self._jobs.discard)(event.job_id)
                 self._events.put(event)
@@ -276,8 +273,7 @@ class Turn:
 
     def process_gone(self, error: HarnessDied) -> None:
         """The harness's process ended while the turn was there."""
-        for steer in self._ledger.lost_with_process():
-            self._tell_steer(steer)
+        self._ledger.lost_with_process()
         self._over.set()
         self._opened.set()
         if self._state not in (TurnState.INTERRUPTING, TurnState.ENDED):
@@ -304,6 +300,9 @@ class Turn:
         self._opened.set()
         self._over.set()
         match self._state:
+            case TurnState.INTERRUPTING if event.status is TurnStatus.INTERRUPTED:
+                # Now, not at the end of the ladder: a steer that the harness starts a turn with meanwhile is dropped.
+                self._ledger.dropped_by_interrupt()
             case TurnState.INTERRUPTING | TurnState.ENDED:
                 return  # the ladder draws the conclusion
             case _:
@@ -324,45 +323,30 @@ class Turn:
     async def _interrupt(self) -> None:
         # Shielded: once begun, the ladder goes to its end, whoever stops waiting.
         with anyio.CancelScope(shield=True):
-            await self._climb_down()
+            self._conclude(await self._ladder.climb_down(keeps_jobs=lambda: bool(self._jobs)))
 
-    async def _climb_down(self) -> None:
-        stopped_by = await climb_down(
-            self._link,
-            opened=self._opened,
-            over=self._over,
-            times=self._settings.ladder,
-            trouble=self._trouble,
-        )
-        survivors: tuple[ProcessInfo, ...] = ()
-        if self._link.lost is None:
-            survivors = await end_tools(
-                self._link,
-                before=self._children_before,
-                keep_jobs=bool(self._jobs),
-                seconds=self._settings.ladder.tools,
-            )
+    def _conclude(self, stopped: Stopped) -> None:
         closed = self._closed
-        if (
-            closed is not None
-            and closed.status is not TurnStatus.INTERRUPTED
-            and stopped_by is StoppedBy.HARNESS
-        ):
+        native_status = closed.native_status if closed else ""
+        if stopped.by is not StoppedBy.HARNESS:
+            self._ledger.lost_with_process()
+        elif closed is not None and closed.status is not TurnStatus.INTERRUPTED:
             # It had ended by itself before the interrupt took effect: what really happened is the outcome.
             self._finish(
                 OutcomeStatus(closed.status.value),
                 reason=f"{closed.reason} (before the interrupt took effect)",
-                native_status=closed.native_status,
+                native_status=native_status,
+                survivors=stopped.survivors,
             )
             return
-        for steer in self._ledger.dropped_by_interrupt():
-            self._tell_steer(steer)
+        else:
+            self._ledger.dropped_by_interrupt()
         self._finish(
             OutcomeStatus.INTERRUPTED,
-            reason=_INTERRUPT_REASONS[stopped_by],
-            native_status=closed.native_status if closed else "",
-            stopped_by=stopped_by,
-            survivors=survivors,
+            reason=stopped.reason,
+            native_status=native_status,
+            stopped_by=stopped.by,
+            survivors=stopped.survivors,
         )
 
     def _finish(
@@ -375,6 +359,7 @@ class Turn:
         survivors: tuple[ProcessInfo, ...] = (),
     ) -> None:
         self._state = TurnState.ENDED
+        self._opened.set()
         self.ended_at = datetime.now(UTC)
         self._desk.close()
         self._outcome = Outcome(
@@ -399,21 +384,13 @@ class Turn:
             case TurnState.STARTING | TurnState.RUNNING:
                 return
 
-    def _steer_moved(self, steer: Steer, state: SteerState, evidence: str) -> None:
-        if steer.move(state, evidence):
-            self._tell_steer(steer)
+    async def _answer(self, question: Question, decision: Decision) -> None:
+        with self._events.unbounded():
+            await self._link.connection.answer(question, decision)
 
-    def _tell_steer(self, steer: Steer) -> None:
-        self._events.put(SteerChanged(steer=steer, state=steer.state))
+    def _unanswered(self, error: Exception) -> None:
+        # Nobody waits for this answer, and the harness would wait for it for ever.
+        self._link.condemn(f"a question could not be answered: {error}")
 
     def _trouble(self, error: CheckreinError) -> None:
         self._events.put(Notice(kind=NoticeKind.WARNING, text=str(error)))
-
-
-_INTERRUPT_REASONS = {
-    StoppedBy.HARNESS: "interrupted by the driver; the harness stopped the turn",
-    StoppedBy.EXIT: "interrupted by the driver; the harness's process ended",
-    StoppedBy.STDIN: "interrupted by the driver; the harness did not answer and ended when its input closed",
-    StoppedBy.TERM: "interrupted by the driver; the harness did not answer and was ended by SIGTERM",
-    StoppedBy.KILL: "interrupted by the driver; the harness did not answer and was killed",
-}

@@ -52,6 +52,14 @@ FROZEN = (
 )
 
 
+class Held:
+    """A method of the connection that waits until the test lets it go on."""
+
+    def __init__(self) -> None:
+        self.reached = anyio.Event()
+        self.released = anyio.Event()
+
+
 class EchoConnection(Connection):
     """Speaks with the process; what it was told is kept for the test."""
 
@@ -61,7 +69,18 @@ class EchoConnection(Connection):
         self.sent: list[tuple[str, ...]] = []
         self.grants = False
         self.interrupted = anyio.Event()
+        self.answered = anyio.Event()
         self._events: list[NativeEvent] = []
+
+    def _fail(self, method: str) -> None:
+        if (fault := self.harness.faults.get(method)) is not None:
+            raise fault
+
+    async def _step(self, method: str) -> None:
+        self._fail(method)
+        if (held := self.harness.held.get(method)) is not None:
+            held.reached.set()
+            await held.released.wait()
 
     async def emit(self, *events: NativeEvent) -> None:
         """Let the process report these events."""
@@ -70,6 +89,7 @@ class EchoConnection(Connection):
             await self.process.send(str(len(self._events) - 1).encode())
 
     def decode(self, lines: list[bytes]) -> Iterable[NativeEvent]:
+        self._fail("decode")
         return [self._events[int(line)] for line in lines]
 
     def take_replies(self) -> list[bytes]:
@@ -80,6 +100,7 @@ class EchoConnection(Connection):
 
     async def open(self) -> Opened:
         self.harness.connections.append(self)
+        await self._step("open")
         return Opened(
             session_id=f"fork-of-{self.spec.session_id}"
             if self.spec.origin is Origin.FORK
@@ -91,18 +112,21 @@ class EchoConnection(Connection):
 
     async def start_turn(self, turn_id: str, prompt: str) -> None:
         self.sent.append(("start", prompt))
+        await self._step("start_turn")
         if self.harness.refuses_prompts:
             raise CallRefused("the harness refused the prompt", message="no")
         await self.emit(TurnOpened(native_id=f"native-{turn_id}", prompt_id=turn_id))
 
     async def steer(self, steer_id: str, text: str) -> None:
         self.sent.append(("steer", text))
+        await self._step("steer")
         if self.harness.refuses_steers:
             raise SteerRejected(SteerReason.NOT_STEERABLE, by="harness", message="cannot steer")
 
     async def interrupt(self) -> None:
         self.sent.append(("interrupt",))
         self.interrupted.set()
+        await self._step("interrupt")
         if self.harness.obeys_interrupts:
             await self.emit(closed(TurnStatus.INTERRUPTED))
 
@@ -110,7 +134,9 @@ class EchoConnection(Connection):
         self.sent.append(("settle",))
 
     async def answer(self, question: Question, decision: Decision) -> None:
+        await self._step("answer")
         self.sent.append(("answer", question.question_id, decision.kind.value, decision.message))
+        self.answered.set()
 
     @property
     def holds_grants(self) -> bool:
@@ -127,6 +153,14 @@ class EchoHarness(HarnessAdapter):
         self.refuses_prompts = False
         self.refuses_steers = False
         self.obeys_interrupts = True
+        #: by method of the connection: what it raises
+        self.faults: dict[str, Exception] = {}
+        self.held: dict[str, Held] = {}
+
+    def hold(self, method: str) -> Held:
+        """Let this method of every connection wait."""
+        self.held[method] = Held()
+        return self.held[method]
 
     @property
     def manifest(self) -> Manifest:
@@ -138,6 +172,8 @@ class EchoHarness(HarnessAdapter):
         return Launch(argv=argv, environment=spec.environment, cwd=spec.cwd)
 
     def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
+        if (fault := self.faults.get("connect")) is not None:
+            raise fault
         return EchoConnection(self, spec, process)
 
     @property

@@ -208,11 +208,11 @@ def pip_install(requirements: list[str]) -> None:
 def whole_suite() -> list[str]:
     """The arguments of pytest for all tests: as many processes as cores that this one may use, within bounds.
 
-    At least two, since the tests of real harnesses mostly wait for them. `loadgroup` hands tests out one by one in the
-    order of tests/conftest.py, which puts the slowest first.
+    At least two, since the tests of real harnesses mostly wait for them. tests/conftest.py says in which order they are
+    handed out.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return ["-n", str(min(max(cores, LEAST_WORKERS), MOST_WORKERS)), "--dist", "loadgroup"]
+    return ["-n", str(min(max(cores, LEAST_WORKERS), MOST_WORKERS))]
 
 
 def check() -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs] xdist brings none
+from xdist.scheduler import LoadScopeScheduling  # pyright: ignore[reportMissingTypeStubs] xdist brings none
 
 from checkrein.adapters.provision import InstalledHarness, install_harness
 
@@ -19,6 +21,26 @@ SLOWEST_FIRST = (
     "adapters/codex",
     "conformance",
 )
+
+#: Modules whose tests share something that takes long to make: each is run by one process.
+SHARING = ("tests/conformance/test_real_harnesses.py", "tests/project/test_packaging.py")
+
+
+class OneByOne(LoadScopeScheduling):
+    """Hands the tests to the workers one by one, in their order; those of a module in `SHARING` together, and first.
+
+    The marks of `--dist loadgroup`, which are meant for this, do nothing in pytest-xdist 3.8.0 with pytest 9.2.0.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        module = nodeid.partition("::")[0]
+        return module if module in SHARING else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneByOne:
+    """Tell pytest-xdist how the tests are handed out."""
+    return OneByOne(config, log)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -23,9 +23,6 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 #: How long the whole run may take, in seconds; on two quiet cores it takes about 100.
 RUN_SECONDS = 900
 
-#: One run for all tests of this module, in one process.
-pytestmark = pytest.mark.xdist_group("real harnesses")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeRun:

@@ -17,10 +17,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-
-#: One checkout, one build and one environment for all tests of this module, in one process.
-pytestmark = pytest.mark.xdist_group("packaging")
-
 TOP_FOLDERS = ("adapters", "conformance", "fixtures", "scripted_models")
 
 #: Imports every module of every package, the scenarios excepted: those are tests, which pytest imports.

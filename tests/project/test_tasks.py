@@ -105,7 +105,7 @@ def test_run_without_arguments_means_both_harnesses(project: Project) -> None:
 def test_test_without_arguments_means_all_tests_side_by_side(project: Project) -> None:
     project.run("test")
     (call,) = project.calls("-m pytest")
-    assert re.fullmatch("-m pytest -n [234] --dist loadgroup", call)
+    assert re.fullmatch("-m pytest -n [234]", call)
 
 
 def test_arguments_reach_the_program_as_they_are(project: Project) -> None:

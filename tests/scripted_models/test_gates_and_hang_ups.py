@@ -45,7 +45,7 @@ async def test_what_stands_before_a_gate_arrives_and_the_rest_waits(server: Mode
             first = await anext(chunks)
             assert "before" in first
             assert "after" not in first
-            assert gate.is_reached
+            await gate.reached(timeout=5)
             assert not gate.is_open
             gate.open()
             rest = "".join([chunk async for chunk in chunks])

@@ -28,7 +28,7 @@ from checkrein.adapters.provision.errors import (
     NpmTooSlow,
     ProvisionError,
 )
-from checkrein.adapters.provision.npmrc import npm_environment
+from checkrein.adapters.provision.npmrc import QUIET_NODE, npm_environment
 
 #: npm's codes for "the registry could not be reached".
 _NETWORK_CODES = frozenset(
@@ -147,7 +147,7 @@ def _printed_version(command: Sequence[Path]) -> str:
             text=True,
             timeout=30,
             check=True,
-            env={"HOME": os.devnull},
+            env={"HOME": os.devnull, **QUIET_NODE},
         )
     except (OSError, subprocess.SubprocessError) as fault:
         raise NpmFailed(

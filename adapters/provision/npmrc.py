@@ -34,6 +34,9 @@ _NETWORK_KEYS = frozenset(
     }
 )
 
+#: Node otherwise leaves `node-compile-cache` behind in the folder for temporary files.
+QUIET_NODE = {"NODE_DISABLE_COMPILE_CACHE": "1"}
+
 #: Variables, in lower case, that reach npm as they are. NODE_OPTIONS is left out: it can load code.
 _PASSED_VARIABLES = frozenset(
     {
@@ -77,6 +80,7 @@ def npm_environment(
     result.setdefault("npm_config_fetch-retry-mintimeout", "1000")
     result.setdefault("npm_config_fetch-retry-maxtimeout", "10000")
     result |= {
+        **QUIET_NODE,
         "PATH": f"{node_folder}{os.pathsep}{os.defpath}",
         "HOME": str(own_folder / "home"),
         "npm_config_cache": str(own_folder / "cache"),

@@ -169,14 +169,16 @@ signal.pause()
 
 
 @pytest.mark.parametrize("options", [[], ["--no-namespace"]], ids=["namespace", "proxy"])
-def test_the_command_ends_with_the_process_that_started_it(options: list[str]) -> None:
+def test_the_command_ends_with_the_process_that_started_it(options: list[str], tmp_path: Path) -> None:
     command = offline_command(
         [sys.executable, "-c", "import os, signal; print(os.getpid(), flush=True); signal.pause()"]
     )
     command[3:3] = options
     starter = f"import subprocess, signal; subprocess.Popen({command!r}); signal.pause()"
+    # The proxy, killed, cannot remove its folder for temporary files.
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
     with ended_at_last(
-        subprocess.Popen([sys.executable, "-c", starter], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen([sys.executable, "-c", starter], stdout=subprocess.PIPE, text=True, env=environment)
     ) as process:
         assert process.stdout is not None
         inner = psutil.Process(int(process.stdout.readline()))

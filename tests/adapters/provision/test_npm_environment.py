@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from checkrein.adapters.provision.errors import NpmFailed
+from checkrein.adapters.provision.npm import find_node, published_versions
 from checkrein.adapters.provision.npmrc import npm_environment, user_network_settings
 
 NODE_FOLDER = Path("/kit/node/bin")
@@ -53,6 +55,18 @@ def test_home_cache_and_configuration_are_npms_own() -> None:
     }
     assert made["PATH"].startswith("/kit/node/bin:")
     assert made["npm_config_ignore_scripts"] == "true"
+
+
+def test_asking_npm_leaves_nothing_among_the_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    with pytest.raises(NpmFailed):
+        published_versions(find_node(), "../not a name", work=tmp_path)
+
+    assert list(temporary.iterdir()) == []
 
 
 def test_the_network_settings_of_the_users_npmrc_become_variables(tmp_path: Path) -> None:

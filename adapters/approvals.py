@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from enum import StrEnum
 
 import anyio
@@ -13,8 +14,9 @@ from checkrein.adapters.errors import ApprovalStale, BadRequest, SessionClosed
 from checkrein.adapters.interface import Decision, DecisionKind
 from checkrein.adapters.native import Question, ToolCall
 from checkrein.adapters.policy import Policy
-from checkrein.adapters.shown import shown
+from checkrein.adapters.shown import one_line, shown
 from checkrein.adapters.stream import EventReader, EventStream
+from checkrein.adapters.texts import check_text
 
 #: How long an approval waits for a person before it counts as denied, in seconds.
 APPROVAL_SECONDS = 600.0
@@ -91,7 +93,7 @@ class Approval:
             if call.change:
                 lines.append(shown(call.change))
         else:
-            lines = [f"{call.name} {shown(call.input_json)}"]
+            lines = [f"{one_line(call.name)} {shown(call.input_json)}"]
         lines += [f"leads to {shown(path)}" for path in self.real_paths]
         return "\n".join(lines)
 
@@ -108,7 +110,9 @@ class Approval:
 
         Raises:
             ApprovalStale: it is resolved already; nothing was sent.
+            BadRequest: the message is no Unicode text; nothing was sent.
         """
+        check_text(message, "message of a deny")
         await self._answer(self, Decision(kind=DecisionKind.DENY, message=message), ResolvedBy.PERSON)
 
     async def allow_always(self) -> None:
@@ -129,7 +133,7 @@ class ApprovalDesk:
         tasks: where the deadlines and the policy's own answers run.
         seconds: how long a question waits for a person.
         changed: called when an approval was asked or resolved.
-        unanswered: called when an answer of the policy or of the timeout could not be sent: the harness waits on.
+        unanswered: called when an answer could not be sent: the harness waits on, and no second answer is taken.
     """
 
     def __init__(
@@ -220,8 +224,11 @@ class ApprovalDesk:
             if decision.kind is DecisionKind.ALLOW_ALWAYS:
                 self._always.add(_likeness(question))
             delivery.error = None
+        except ApprovalStale as error:
+            delivery.error = error
         except Exception as error:
             delivery.error = error
+            self._unanswered(error)
         finally:
             delivery.over.set()
 
@@ -238,12 +245,9 @@ class ApprovalDesk:
         )
 
     async def _answer_unasked(self, approval: Approval, decision: Decision, by: ResolvedBy) -> None:
-        try:
+        # Resolved in the same moment there is nothing left to answer; of any other fault `unanswered` has been told.
+        with suppress(Exception):
             await self._answer(approval, decision, by)
-        except ApprovalStale:
-            return  # resolved in the same moment: there is nothing left to answer
-        except Exception as error:
-            self._unanswered(error)
 
 
 class _Delivery:

@@ -47,6 +47,7 @@ from checkrein.adapters.native import (
 from checkrein.adapters.outcome import Outcome, OutcomeStatus
 from checkrein.adapters.record import TurnRecord, record_of
 from checkrein.adapters.steering import Steer, SteerState
+from checkrein.adapters.texts import check_text
 from checkrein.adapters.transport import Tap
 from checkrein.adapters.turn import Turn, TurnSettings, TurnState
 from checkrein.adapters.usage import UsageMeter
@@ -154,8 +155,10 @@ class Session:
         Raises:
             TurnActive: another turn runs.
             SessionClosed: the session is closed.
+            BadRequest: the prompt is no Unicode text.
             CheckreinError: the harness could not be started again, or refused the prompt.
         """
+        check_text(prompt, "prompt")
         async with self._lock:
             self._refuse_start()
             with anyio.CancelScope() as self._starting:

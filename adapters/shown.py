@@ -28,6 +28,11 @@ def visible(text: str) -> str:
     return "".join(_visible_character(character) for character in text)
 
 
+def one_line(text: str) -> str:
+    """The text as `visible` shows it, with line feeds and tabs written out, too: for names, which have none."""
+    return visible(text).replace("\n", "⟨U+000A⟩").replace("\t", "⟨U+0009⟩")
+
+
 def _visible_character(character: str) -> str:
     if character in "\n\t ":
         return character

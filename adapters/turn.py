@@ -44,6 +44,7 @@ from checkrein.adapters.policy import Policy
 from checkrein.adapters.record import TurnRecord
 from checkrein.adapters.steering import Steer, SteerLedger
 from checkrein.adapters.stream import EventReader, EventStream
+from checkrein.adapters.texts import check_text
 from checkrein.adapters.transport import ProcessInfo
 from checkrein.adapters.usage import UsageMeter
 
@@ -168,7 +169,9 @@ class Turn:
 
         Raises:
             SteerRejected: the turn has ended, is being interrupted, or the harness refused; the model never sees it.
+            BadRequest: the text is no Unicode text.
         """
+        check_text(text, "steer")
         self._refuse_steer()
         if self._state is TurnState.STARTING:
             await self._opened.wait()
@@ -389,7 +392,7 @@ class Turn:
             await self._link.connection.answer(question, decision)
 
     def _unanswered(self, error: Exception) -> None:
-        # Nobody waits for this answer, and the harness would wait for it for ever.
+        # The harness would wait for this answer for ever.
         self._link.condemn(f"a question could not be answered: {error}")
 
     def _trouble(self, error: CheckreinError) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import termios
+from contextlib import suppress
+from typing import TextIO
 
 import anyio
 
 from checkrein.adapters.approvals import Approval
 from checkrein.adapters.driver.screen import Screen
-from checkrein.adapters.errors import ApprovalStale
+from checkrein.adapters.errors import ApprovalStale, CheckreinError
 
 NO_TERMINAL = "no person is at a terminal to approve this"
 
@@ -24,11 +27,25 @@ class Keyboard:
         self._descriptor = descriptor
         self._unread = b""
 
+    @classmethod
+    def at(cls, stream: TextIO | None) -> Keyboard | None:
+        """The keyboard behind a stream; None when there is none: no terminal, or a standard input that was closed."""
+        return cls(stream.fileno()) if stream is not None and stream.isatty() else None
+
+    def forget(self) -> None:
+        """Drop what was typed so far: it cannot have been the answer to a question that nobody had seen yet."""
+        self._unread = b""
+        with suppress(termios.error):
+            termios.tcflush(self._descriptor, termios.TCIFLUSH)
+
     async def line(self) -> str | None:
         """The next line without its end; None at the end of the input."""
         while b"\n" not in self._unread:
             await anyio.wait_readable(self._descriptor)
-            data = os.read(self._descriptor, 4096)
+            try:
+                data = os.read(self._descriptor, 4096)
+            except OSError:  # the terminal has hung up
+                return None
             if not data:
                 return None
             self._unread += data
@@ -43,8 +60,9 @@ async def ask(approval: Approval, keyboard: Keyboard | None, screen: Screen) -> 
         keyboard: None where there is no terminal: the call is denied, and the model is told why.
     """
     if keyboard is None:
-        await _unless_stale(approval, "n", NO_TERMINAL)
+        await _answer(approval, "n", NO_TERMINAL, screen)
         return
+    keyboard.forget()
     screen.question(approval)
     async with anyio.create_task_group() as tasks:
 
@@ -54,12 +72,15 @@ async def ask(approval: Approval, keyboard: Keyboard | None, screen: Screen) -> 
 
         tasks.start_soon(leave_when_resolved)
         answer = await keyboard.line()
-        await _unless_stale(
-            approval, "n" if answer is None else answer, NO_TERMINAL if answer is None else ""
-        )
+        if answer is None:
+            await _answer(approval, "n", NO_TERMINAL, screen)
+        else:
+            screen.answered()
+            await _answer(approval, answer, "", screen)
+        tasks.cancel_scope.cancel()
 
 
-async def _unless_stale(approval: Approval, answer: str, message: str) -> None:
+async def _answer(approval: Approval, answer: str, message: str, screen: Screen) -> None:
     try:
         match answer.lower():
             case "y" | "yes":
@@ -72,3 +93,5 @@ async def _unless_stale(approval: Approval, answer: str, message: str) -> None:
                 await approval.deny(answer)
     except ApprovalStale:
         return  # resolved in the same moment; the screen has shown by whom
+    except CheckreinError as error:
+        screen.notice(f"! {error}")  # the turn fails for it; its outcome is told

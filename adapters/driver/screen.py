@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import TextIO
+
+import anyio
 
 from checkrein.adapters.approvals import Approval
 from checkrein.adapters.events import (
@@ -21,7 +25,7 @@ from checkrein.adapters.events import (
 from checkrein.adapters.interface import HarnessIdentity
 from checkrein.adapters.native import ToolCall, Usage
 from checkrein.adapters.outcome import Outcome
-from checkrein.adapters.shown import shown, visible
+from checkrein.adapters.shown import one_line, shown, visible
 
 #: Characters shown of what a tool printed.
 OUTPUT_SHOWN = 800
@@ -32,16 +36,21 @@ class Screen:
 
     Args:
         out: where to print.
+
+    Attributes:
+        gone: set when the output takes no more (a closed pipe, a terminal that hung up); nothing is written then.
     """
 
     def __init__(self, out: TextIO) -> None:
+        self.gone = anyio.Event()
         self._out = out
         self._in_text = False
         self._streamed = False
 
     def header(self, harness: HarnessIdentity, session_id: str, policy: str) -> None:
         """Which harness runs, in which conversation, under which policy."""
-        self._line(f"{harness.name} {harness.version}, policy {policy}, session {session_id}")
+        version, session = one_line(harness.version), one_line(session_id)
+        self._line(f"{harness.name} {version}, policy {policy}, session {session}")
 
     def event(self, event: Event) -> None:
         """Show one event."""
@@ -73,15 +82,18 @@ class Screen:
 
     def question(self, approval: Approval) -> None:
         """Show what waits for a decision, and how to give it."""
-        self._line(
-            f"? {approval.call.name} wants to run:" if approval.call.command else f"? {approval.call.name}:"
-        )
+        name = one_line(approval.call.name)
+        self._line(f"? {name} wants to run:" if approval.call.command else f"? {name}:")
         self._line(_indented(approval.shown))
         if approval.reason:
             self._line(_indented(f"({visible(approval.reason)})"))
         self._end_text()
-        self._out.write("allow? [y]es, [n]o, [a]lways in this turn, or the reason why not: ")
-        self._out.flush()
+        self._write("allow? [y]es, [n]o, [a]lways in this turn, or the reason why not: ")
+        self._in_text = True
+
+    def answered(self) -> None:
+        """A line was typed: its end has ended the line on the screen."""
+        self._in_text = False
 
     def notice(self, text: str) -> None:
         """Show a line of our own."""
@@ -94,27 +106,44 @@ class Screen:
             self._line(f"  still alive: {survivor.pid} {visible(' '.join(survivor.cmdline))[:200]}")
 
     def _text(self, text: str) -> None:
-        self._out.write(visible(text))
-        self._out.flush()
+        self._write(visible(text))
         self._in_text = not text.endswith("\n")
 
     def _end_text(self) -> None:
         if self._in_text:
-            self._out.write("\n")
+            self._write("\n")
             self._in_text = False
 
     def _line(self, text: str) -> None:
         self._end_text()
-        self._out.write(f"{text}\n")
-        self._out.flush()
+        self._write(f"{text}\n")
+
+    def _write(self, text: str) -> None:
+        if self.gone.is_set():
+            return
+        encoding = self._out.encoding or "utf-8"
+        try:
+            self._out.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            self._out.flush()
+        except OSError:
+            self.gone.set()
+            self._discard_the_rest()
+
+    def _discard_the_rest(self) -> None:
+        """What is buffered would be written again when the program ends, and fail again."""
+        with suppress(OSError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._out.fileno())
+            os.close(nowhere)
 
 
 def _headline(call: ToolCall) -> str:
+    name = one_line(call.name)
     if call.command is not None:
-        return f"{call.name}: {shown(call.command, limit=OUTPUT_SHOWN)}"
+        return f"{name}: {shown(call.command, limit=OUTPUT_SHOWN)}"
     if call.paths:
-        return f"{call.name}: {', '.join(visible(path) for path in call.paths)}"
-    return f"{call.name} {shown(call.input_json, limit=OUTPUT_SHOWN)}"
+        return f"{name}: {', '.join(visible(path) for path in call.paths)}"
+    return f"{name} {shown(call.input_json, limit=OUTPUT_SHOWN)}"
 
 
 def _resolution(approval: Approval) -> str:

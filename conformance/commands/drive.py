@@ -10,19 +10,25 @@ from typing import Annotated
 import anyio
 import typer
 
-from checkrein.adapters import HarnessBinary, ModelEndpoint
+from checkrein.adapters import ModelEndpoint
 from checkrein.adapters.driver import DriveOrder, drive
 from checkrein.adapters.driver.keyboard import Keyboard
 from checkrein.adapters.errors import BadRequest
 from checkrein.adapters.policy import parse_policy
-from checkrein.adapters.provision import locate_harness
 from checkrein.adapters.record import state_directory
+from checkrein.conformance.target import parse_target, requested_binary
 
 KEY_VARIABLE = "CHECKREIN_MODEL_API_KEY"
 
 
 def drive_command(
-    harness: Annotated[str, typer.Argument(metavar="HARNESS[@VERSION]", help="An installed harness.")],
+    harness: Annotated[
+        str,
+        typer.Argument(
+            metavar="HARNESS[@VERSION]",
+            help="An installed harness. NAME=PATH runs an executable of your own.",
+        ),
+    ],
     prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What the agent is to do.")],
     cwd: Annotated[Path, typer.Option("--cwd", metavar="DIR", help="The workspace.")] = Path(),
     policy: Annotated[
@@ -45,12 +51,10 @@ def drive_command(
     model: Annotated[str | None, typer.Option("--model", help="The model's name at that URL.")] = None,
 ) -> None:
     """Run one turn and show what the agent does. Ctrl-c interrupts it and exits with 130."""
-    installed = locate_harness(harness)
+    request = parse_target(harness)
     order = DriveOrder(
-        harness=installed.harness,
-        binary=HarnessBinary(
-            path=installed.binary, version=installed.version, sha256=installed.binary_sha256
-        ),
+        harness=request.harness,
+        binary=requested_binary(request),
         cwd=cwd,
         prompt=prompt,
         policy=parse_policy(policy),
@@ -59,7 +63,7 @@ def drive_command(
         home=home,
         endpoint=_endpoint(model_base_url, model),
     )
-    keyboard = Keyboard(sys.stdin.fileno()) if sys.stdin.isatty() else None
+    keyboard = Keyboard.at(sys.stdin)
 
     async def run() -> int:
         return await drive(order, out=sys.stdout, keyboard=keyboard)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from checkrein.adapters.errors import CallExpired, CheckreinError, HarnessDied, SessionClosed
+from checkrein.adapters.errors import BadRequest, CallExpired, CheckreinError, HarnessDied, SessionClosed
 from checkrein.adapters.interrupting import LadderTimes
 from checkrein.adapters.native import TextDelta, TurnOpened
 from checkrein.adapters.outcome import OutcomeStatus, StoppedBy
@@ -246,3 +246,15 @@ async def test_a_failure_to_close_is_told_as_it_is(
         async with opened() as session:
             await session.start("go")
     assert told.value is stray
+
+
+async def test_a_prompt_and_a_steer_that_are_no_text_are_refused_before_anything_is_sent(
+    opened: OpenSession, harness: EchoHarness
+) -> None:
+    async with opened() as session:
+        with pytest.raises(BadRequest):
+            await session.start("go \ud83d")
+        turn = await session.start("go")
+        with pytest.raises(BadRequest):
+            await turn.steer("left \ud83d")
+        assert harness.newest.sent == [("start", "go")]

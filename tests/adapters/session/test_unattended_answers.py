@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from checkrein.adapters.approvals import Approval, ResolvedBy
-from checkrein.adapters.errors import ApprovalStale, CallExpired
+from checkrein.adapters.errors import ApprovalStale, BadRequest, CallExpired
 from checkrein.adapters.native import Asked
 from checkrein.adapters.outcome import OutcomeStatus
 from checkrein.adapters.turn import Turn
@@ -65,7 +65,7 @@ async def test_a_turn_whose_policy_cannot_answer_fails_instead_of_waiting(
         assert (await again.outcome()).status is OutcomeStatus.COMPLETED
 
 
-async def test_a_fault_while_a_person_answers_is_told_to_the_person(
+async def test_a_fault_while_a_person_answers_is_told_to_the_person_and_fails_the_turn(
     opened: OpenSession, harness: EchoHarness
 ) -> None:
     harness.faults["answer"] = CallExpired("not read")
@@ -75,7 +75,20 @@ async def test_a_fault_while_a_person_answers_is_told_to_the_person(
         approval = await first_approval(turn)
         with pytest.raises(CallExpired):
             await approval.allow()
-        await turn.interrupt()
+        assert (await turn.outcome()).status is OutcomeStatus.FAILED
+
+
+async def test_a_message_that_is_no_text_is_refused_and_the_approval_stays_open(
+    opened: OpenSession, harness: EchoHarness
+) -> None:
+    async with opened() as session:
+        turn = await session.start("go")
+        await harness.newest.emit(Asked(question=question("ls")))
+        approval = await first_approval(turn)
+        with pytest.raises(BadRequest):
+            await approval.deny("no \udc80")
+        await approval.deny("no")
+        assert answers(harness) == [("answer", "q-1", "deny", "no")]
 
 
 async def test_always_is_not_remembered_when_the_answer_came_too_late(

@@ -4,7 +4,7 @@
     python3 tasks.py test [ARGUMENTS of pytest]           the tests of this project, side by side where there are no
                                                           arguments
     python3 tasks.py check                                ruff, formatting and pyright
-    python3 tasks.py clean                                removes what these tasks made in this folder
+    python3 tasks.py clean                                removes what these tasks made in this folder, kept runs too
 
 The first use makes `.venv` beside this file; later uses find it as it is. Only the standard library is used here, and
 no syntax that an older Python would stumble over before it can be told that it is too old.
@@ -74,6 +74,7 @@ def main(arguments: list[str]) -> int:
         return become([str(VENV / "bin" / "checkrein"), "run", *(rest or ["claude-code", "codex"])])
     if task == "test":
         set_up(with_dev_tools=True)
+        os.chdir(str(ROOT))
         return become([str(PYTHON), "-m", "pytest", *(rest or whole_suite())])
     if task == "check" and not rest:
         set_up(with_dev_tools=True)
@@ -238,6 +239,7 @@ def clean() -> int:
     made = [
         VENV,
         ROOT / ".venv.lock",
+        ROOT / ".checkrein",
         ROOT / "build",
         ROOT / "dist",
         ROOT / ".pytest_cache",
@@ -260,7 +262,6 @@ def clean() -> int:
 
 def become(command: list[str]) -> int:
     """Replace this process by the command: its signals and its exit status are then its own."""
-    os.chdir(str(ROOT))
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(command[0], command, task_environment())

@@ -108,6 +108,23 @@ def test_test_without_arguments_means_all_tests_side_by_side(project: Project) -
     assert re.fullmatch("-m pytest -n [234]", call)
 
 
+def test_files_named_on_the_command_line_of_run_are_where_its_user_is(
+    project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    checkrein = project.folder / ".venv" / "bin" / "checkrein"
+    checkrein.write_text("#!/bin/sh\npwd\n")
+    run = subprocess.run(
+        project.command("run", "--results", "here.jsonl"),
+        cwd=elsewhere,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert run.stdout == f"{elsewhere}\n"
+
+
 def test_arguments_reach_the_program_as_they_are(project: Project) -> None:
     project.run("run", "codex", "--only", "steer.idle.rejected")
     project.run("test", "-k", "a and b")
@@ -233,6 +250,7 @@ def test_clean_removes_what_the_tasks_made_and_nothing_else(project: Project) ->
     project.run("run")
     (project.folder / "adapters" / "__pycache__").mkdir(parents=True)
     (project.folder / "adapters" / "kept.py").touch()
+    (project.folder / ".checkrein" / "runs").mkdir(parents=True)
 
     assert project.run("clean").returncode == 0
     assert sorted(path.name for path in project.folder.iterdir()) == [

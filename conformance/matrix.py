@@ -64,9 +64,10 @@ def _summary(results: Results) -> Iterator[RenderableType]:
     yield Text(
         f"{', '.join(counted) or 'nothing was judged'}", style="bold red" if results.red else "bold green"
     )
+    number = len(results.scenarios)
     share = 100 * footer.startup_seconds / footer.scenario_seconds if footer.scenario_seconds else 0.0
     yield Text(
-        f"{len(results.scenarios)} scenarios in {footer.seconds:.0f} s; the harnesses' own start-up took "
+        f"{number} scenario{'' if number == 1 else 's'} in {footer.seconds:.0f} s; the harnesses' own start-up took "
         f"{footer.startup_seconds:.0f} s of {footer.scenario_seconds:.0f} s ({share:.0f} %)"
     )
     offline = header.offline

@@ -127,9 +127,11 @@ async def test_a_steer_that_an_interrupt_dropped_starts_no_turn(
             tasks.start_soon(turn.interrupt)
             await harness.newest.interrupted.wait()
             harness.obeys_interrupts = True
+            harness.newest.interrupted = again_interrupted = anyio.Event()
             await harness.newest.emit(
                 closed(TurnStatus.INTERRUPTED), TurnOpened(native_id="n", prompt_id=steer.id)
             )
+            await again_interrupted.wait()
         assert steer.state is SteerState.CANCELLED
         again = await session.start("again")
         await harness.newest.emit(closed())

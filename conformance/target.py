@@ -140,13 +140,21 @@ def find_target(text: str) -> Target:
     request = parse_target(text)
     adapter = find_harness(request.harness)
     kit = _kit_facts(request.harness)
-    if request.path is None:
-        binary = installed_binary(request.harness, request.version)
-    else:
-        binary = HarnessBinary(
-            path=request.path, version=request.version or LOCAL, sha256=file_sha256(request.path)
-        )
+    binary = requested_binary(request)
     return Target(adapter=adapter, binary=binary, version=binary.version or LOCAL, kit=kit)
+
+
+def requested_binary(request: TargetRequest) -> HarnessBinary:
+    """The program that is to run.
+
+    Raises:
+        HarnessMissing: the version is not installed.
+    """
+    if request.path is None:
+        return installed_binary(request.harness, request.version)
+    return HarnessBinary(
+        path=request.path, version=request.version or LOCAL, sha256=file_sha256(request.path)
+    )
 
 
 def _kit_facts(harness: str) -> KitFacts:

@@ -40,15 +40,14 @@ def acknowledge_and_go_on() -> None:
         )
         self.session_of_test._turn_closed(closed)
 
-    def make_link(start_link: Any) -> Any:
-        async def started(self: Any, spec: Any) -> Any:
-            link = await start_link(self, spec)
+    def make_turn(new_turn: Any) -> Any:
+        def made(self: Any, link: Any, *words: Any, **options: Any) -> Any:
             link.connection.session_of_test = self
-            return link
+            return new_turn(self, link, *words, **options)
 
-        return started
+        return made
 
-    replace_attribute(Session, "_start_link", make_link)
+    replace_attribute(Session, "_new_turn", make_turn)
     replace_attribute(CodexConnection, "interrupt", lambda _: interrupt)
 
 

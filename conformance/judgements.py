@@ -17,6 +17,10 @@ class PrerequisiteUnmet(Exception):
     """Raised by `Arena.require`: what the scenario needs is not there, so what is left cannot be judged."""
 
 
+class HarnessFellShort(Exception):
+    """Raised when the harness has ended something without what was expected of it: waiting longer would be in vain."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointers:
     """Where the evidence of a judgement is: numbers of rows in the transcript and of model requests."""

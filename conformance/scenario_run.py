@@ -17,7 +17,14 @@ from checkrein.adapters.errors import BadRequest, CheckreinError, HarnessMissing
 from checkrein.conformance.arena import Arena
 from checkrein.conformance.arena_processes import kill_with_home
 from checkrein.conformance.clauses import Contract
-from checkrein.conformance.judgements import Judgement, Judgements, KitMistake, Pointers, PrerequisiteUnmet
+from checkrein.conformance.judgements import (
+    HarnessFellShort,
+    Judgement,
+    Judgements,
+    KitMistake,
+    Pointers,
+    PrerequisiteUnmet,
+)
 from checkrein.conformance.known_failures import Baseline, with_baseline
 from checkrein.conformance.results import Check, Evidence, ScenarioRun
 from checkrein.conformance.run_folder import RunFolder, folder_name
@@ -184,6 +191,8 @@ def _ending_of(error: BaseException) -> _Ending:
             return _Ending(
                 verdict=Verdict.FAIL, observed=f"waited {error.seconds:g} s in vain for {error.waited_for}"
             )
+        case HarnessFellShort():
+            return _Ending(verdict=Verdict.FAIL, observed=str(error))
         case HeldToolEnded():
             return _Ending(
                 verdict=Verdict.FAIL, observed=f"the tool {error.name!r} ended while it was to run"

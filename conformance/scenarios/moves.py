@@ -12,6 +12,7 @@ import anyio
 
 from checkrein.adapters import Approval, Outcome, Session, Turn
 from checkrein.adapters.events import Event, TextDelta, ToolFinished
+from checkrein.conformance.judgements import HarnessFellShort
 from checkrein.conformance.scenario import Arena
 from checkrein.scripted_models import DeadlineExceeded, HeldTool
 
@@ -59,17 +60,14 @@ async def next_approval(arena: Arena, turn: Turn) -> Approval:
     """The next approval that needs a person.
 
     Raises:
-        DeadlineExceeded: none came, or the turn ended without one.
+        DeadlineExceeded: none came.
+        HarnessFellShort: the turn ended without one.
     """
 
     async def take() -> Approval:
         async for approval in turn.approvals():
             return approval
-        raise DeadlineExceeded(
-            waited_for="an approval; the turn ended without one",
-            seconds=PATIENCE,
-            timeline=arena.timeline.render(last=SHOWN_ROWS),
-        )
+        raise HarnessFellShort("the turn ended without a question")
 
     return await within(arena, "an approval", take())
 
@@ -111,11 +109,7 @@ async def _event(arena: Arena, turn: Turn, what: str, wanted: Callable[[Event], 
         async for event in turn.events():
             if wanted(event):
                 return event
-        raise DeadlineExceeded(
-            waited_for=f"{what}; the turn ended without it",
-            seconds=PATIENCE,
-            timeline=arena.timeline.render(last=SHOWN_ROWS),
-        )
+        raise HarnessFellShort(f"the turn ended without {what}")
 
     return await within(arena, what, take())
 

@@ -14,35 +14,34 @@ import pexpect
 from checkrein.conformance.arena import DUMMY_KEY
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import PATIENCE
-from checkrein.scripted_models import say, shell
+from checkrein.scripted_models import HeldTool, say, shell
 
 #: How long the command may take from ctrl-c to its end, in seconds.
 UNTIL_EXIT = 15.0
+
+#: How much of what the command said is told when it ends too early.
+SHOWN_CHARACTERS = 300
 
 
 @scenario("drive.ctrl-c.exit-130")
 async def test_ctrl_c_on_the_driver_command(arena: Arena) -> None:
     build = arena.script.held_tool("build")
     arena.script.main([say("Building."), shell(build, id="call_build")])
+    target = f"{arena.target.label}={arena.target.path}"
     arguments = [
-        "-m", "checkrein.conformance", "drive", arena.target.label, "build it",
+        "-m", "checkrein.conformance", "drive", target, "build it",
         "--cwd", str(arena.workspace), "--home", str(arena.home), "--policy", "auto",
         "--model-base-url", arena.model.base_url,
     ]  # fmt: skip
     state = arena.folder.root / "state"
     environment = {**os.environ, "CHECKREIN_MODEL_API_KEY": DUMMY_KEY, "CHECKREIN_STATE": str(state)}
-    screen = (arena.folder.root / "screen.txt").open("w")
+    shown = arena.folder.root / "screen.txt"
+    screen = shown.open("w")
     terminal: pexpect.spawn[str] = pexpect.spawn(
-        sys.executable, arguments, env=environment, encoding="utf-8", logfile=screen, timeout=PATIENCE
+        sys.executable, arguments, env=environment, encoding="utf-8", logfile=screen, timeout=None
     )  # type: ignore[arg-type]  # typeshed wants os._Environ
     try:
-        await build.running_for(0.5, timeout=2 * PATIENCE)
-        terminal.sendintr()
-        # Its last words are read to the end, and the process is waited for, or else it is late.
-        with anyio.move_on_after(UNTIL_EXIT):
-            await anyio.to_thread.run_sync(terminal.read, abandon_on_cancel=True)
-            await anyio.to_thread.run_sync(terminal.wait, abandon_on_cancel=True)
-        late = terminal.isalive()
+        pressed, late = await _press_ctrl_c(terminal, build)
         left = [f"{process.pid} {process.name}" for process in arena.processes()]
     finally:
         if terminal.isalive():
@@ -52,13 +51,44 @@ async def test_ctrl_c_on_the_driver_command(arena: Arena) -> None:
     record = _record(state)
     native = (record.get("status"), record.get("stopped_by"))
     ended = f"still running after {UNTIL_EXIT:g} s" if late else f"exit status {terminal.exitstatus}"
+    if not pressed:
+        said = shown.read_text(errors="replace").strip()[-SHOWN_CHARACTERS:]
+        ended = f"{ended} before the tool ran; it said: {said!r}"
     arena.judge(
         "drive.ctrl-c.exit-130",
-        holds=not late and terminal.exitstatus == 130 and not left and native == ("interrupted", "harness"),
+        holds=pressed
+        and not late
+        and terminal.exitstatus == 130
+        and not left
+        and native == ("interrupted", "harness"),
         expected="exit status 130, no process left, a record that says interrupted, stopped by the harness itself",
         observed=f"{ended}, signal {terminal.signalstatus}; left: {left or 'nothing'}; record: {native}",
         enforced_by="adapter",
     )
+
+
+async def _press_ctrl_c(terminal: pexpect.spawn[str], tool: HeldTool) -> tuple[bool, bool]:
+    """Press ctrl-c once the tool runs; whether it was pressed, and whether the command was late to end after that."""
+    ended, pressed = anyio.Event(), False
+
+    async def follow() -> None:
+        await anyio.to_thread.run_sync(terminal.read, abandon_on_cancel=True)
+        await anyio.to_thread.run_sync(terminal.wait, abandon_on_cancel=True)
+        ended.set()
+        before.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        before = anyio.CancelScope()
+        tasks.start_soon(follow)
+        with before:
+            await tool.running_for(0.5, timeout=2 * PATIENCE)
+        pressed = not before.cancelled_caught
+        if pressed:
+            terminal.sendintr()
+            with anyio.move_on_after(UNTIL_EXIT):
+                await ended.wait()
+        tasks.cancel_scope.cancel()
+    return pressed, not ended.is_set()
 
 
 def _record(state: Path) -> dict[str, object]:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from checkrein.adapters import outcome, session, turn
+from checkrein.adapters import interrupting as interrupt_ladder
+from checkrein.adapters import outcome, session
 from checkrein.adapters.codex.connection import CodexConnection
 from checkrein.adapters.errors import NoActiveTurn
 from checkrein.adapters.native import TurnClosed, TurnStatus
@@ -63,7 +64,7 @@ def leave_the_command_alive() -> None:
         return ()
 
     skip_clean()
-    replace_attribute(turn, "end_tools", lambda _: end_nothing)
+    replace_attribute(interrupt_ladder, "end_tools", lambda _: end_nothing)
 
 
 def write_after_the_end() -> None:

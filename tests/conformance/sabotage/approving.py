@@ -95,6 +95,21 @@ def forget_always() -> None:
     replace_attribute(approvals.ToolCall, "likeness", lambda _: property(lambda self: (object(),)))
 
 
+def cover_reads_too() -> None:
+    """After an allow_always of anything, reads are allowed without asking the person."""
+
+    def make(asked: Any) -> Any:
+        def generous(self: Any, question: Any) -> None:
+            if self._always and question.call.kind is ToolKind.READ:
+                self._tasks.start_soon(self._send, question, ALLOW)
+                return
+            asked(self, question)
+
+        return generous
+
+    replace_attribute(ApprovalDesk, "asked", make)
+
+
 def echo_the_suggestions() -> None:
     """allow_always grants whatever the harness suggests."""
 

@@ -217,6 +217,12 @@ DEFECTS: dict[str, Defect] = {
         among=("approve.always.*",),
         install=approving.forget_always,
     ),
+    "covers reads with the grant of a command": Defect(
+        harness="claude-code",
+        red=("approve.always.not-wider",),
+        among=("approve.always.*",),
+        install=approving.cover_reads_too,
+    ),
     "echoes the suggestions of an approval": Defect(
         harness="claude-code",
         red=(

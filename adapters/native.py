@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
 
 class ToolKind(StrEnum):
     """What a tool call does, as far as approvals and records care."""
@@ -117,9 +119,8 @@ class TurnOpened:
     cause: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextDelta:
-    """A piece of the model's visible text."""
+class TextDelta(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of the model's visible text. A struct, since most events are of this class."""
 
     text: str
 

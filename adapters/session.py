@@ -317,6 +317,17 @@ class Session:
         return self._active.room() if self._active is not None else None
 
     def _event(self, event: NativeEvent) -> None:
+        # Most of what a harness says is text and tool calls of the turn that runs: they take the short way.
+        if isinstance(event, UsageReported | TurnOpened | TurnClosed | SteerMoved):
+            self._conversation_event(event)
+        elif isinstance(self._running, ForeignTurn):
+            return
+        elif self._active is not None and self._active.state is not TurnState.ENDED:
+            self._active.apply(event)
+        elif isinstance(event, Asked) and self.turn is None and self.link is not None:
+            self._tasks.start_soon(self._deny, self.link, event.question)
+
+    def _conversation_event(self, event: UsageReported | TurnOpened | TurnClosed | SteerMoved) -> None:
         match event:
             case UsageReported():
                 self._meter.report(event)
@@ -328,14 +339,6 @@ class Session:
                 # Of whichever turn it was sent to, which need not be the one that runs.
                 for turn in self.turns:
                     turn.apply(event)
-            case _ if isinstance(self._running, ForeignTurn):
-                pass
-            case Asked() if self.turn is None and self.link is not None:
-                self._tasks.start_soon(self._deny, self.link, event.question)
-            case _ if self._active is not None and self._active.state is not TurnState.ENDED:
-                self._active.apply(event)
-            case _:
-                pass
 
     def _turn_opened(self, event: TurnOpened) -> None:
         turn = self._turn_of(event.prompt_id)

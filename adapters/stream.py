@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Sized
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
@@ -38,6 +38,9 @@ class EventStream(Generic[T]):
         self._closed = False
         self._lifted = False
         self._waiters = 0
+        self._is_read = False
+        #: a reader waits for the next event; the producer waits for room
+        self._awaited = self._held = False
         self._arrived = anyio.Event()
         self._drained = anyio.Event()
 
@@ -49,7 +52,9 @@ class EventStream(Generic[T]):
         if not self._is_read and len(self._events) > self._bound:
             self._events.popleft()
             self.dropped += 1
-        self._arrived.set()
+        if self._awaited:
+            self._awaited = False
+            self._arrived.set()
 
     def close(self) -> None:
         """No event follows; the reader ends after those that are there."""
@@ -78,6 +83,7 @@ class EventStream(Generic[T]):
             return None
         if self._drained.is_set():
             self._drained = anyio.Event()
+        self._held = True
         return self._drained
 
     def read(self) -> EventReader[T]:
@@ -89,12 +95,13 @@ class EventStream(Generic[T]):
         """
         if self._is_read:
             raise EventsTaken("the events are read already", advice="fan out from the one reader")
-        reader = EventReader(self)
+        reader = EventReader(self, self._events)
+        self._is_read = True
         self._reader = weakref.ref(reader, self._reader_dropped)
         return reader
 
-    async def take(self) -> T:
-        """The next event; `EventReader` calls this.
+    async def arrival(self) -> None:
+        """Wait until there is an event.
 
         Raises:
             StopAsyncIteration: the stream is closed and everything was read.
@@ -104,28 +111,39 @@ class EventStream(Generic[T]):
                 raise StopAsyncIteration
             if self._arrived.is_set():
                 self._arrived = anyio.Event()
+            self._awaited = True
             await self._arrived.wait()
+
+    def take(self) -> T:
+        """The next event, which is there."""
         event = self._events.popleft()
-        if len(self._events) < self._bound:
+        if self._held and len(self._events) < self._bound:
+            self._held = False
             self._drained.set()
         return event
 
-    @property
-    def _is_read(self) -> bool:
-        return self._reader is not None and self._reader() is not None
-
     def _reader_dropped(self, _: weakref.ref[EventReader[T]]) -> None:
+        self._is_read = False
+        self._held = False
         self._drained.set()
 
 
 class EventReader(Generic[T]):
-    """An asynchronous iterator over a stream. Made by `EventStream.read`."""
+    """An asynchronous iterator over a stream. Made by `EventStream.read`.
 
-    def __init__(self, stream: EventStream[T]) -> None:
+    Args:
+        stream: where the events come from.
+        unread: its events, to see without a call whether there is one.
+    """
+
+    def __init__(self, stream: EventStream[T], unread: Sized) -> None:
         self._stream = stream
+        self._unread = unread
 
     def __aiter__(self) -> EventReader[T]:
         return self
 
     async def __anext__(self) -> T:
-        return await self._stream.take()
+        if not self._unread:
+            await self._stream.arrival()
+        return self._stream.take()

@@ -249,6 +249,8 @@ class Turn:
     def apply(self, event: TurnEvent) -> None:
         """Take in what the harness reported of this turn."""
         match event:
+            case TextDelta() | Notice():
+                self._events.put(event)
             case TurnOpened():
                 self._run(event)
             case TurnClosed():
@@ -270,8 +272,6 @@ class Turn:
                 self._events.put(event)
             case TextDone():
                 self._text = event.text
-                self._events.put(event)
-            case TextDelta() | Notice():
                 self._events.put(event)
 
     def process_gone(self, error: HarnessDied) -> None:

@@ -20,6 +20,7 @@ from checkrein.adapters.claude_code.messages import (
     ControlRequest,
     ControlResponse,
     Initialized,
+    Line,
     Result,
     StreamEvent,
     System,
@@ -92,17 +93,23 @@ class ClaudeCodeConnection(Connection):
     def decode(self, lines: list[bytes]) -> Iterator[NativeEvent]:
         """Translate a batch of output lines."""
         for line in lines:
-            yield from self._decode_line(line)
+            try:
+                message = decode_line(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+                yield from self._undecoded(line, fault)
+                continue
+            # Two of three lines are pieces of the model's stream: they take the short way.
+            if not isinstance(message, StreamEvent):
+                yield from self._message(message)
+            elif (piece := self._translator.piece(message)) is not None:
+                yield piece
+            elif message.event.type == "message_start":
+                yield from self._translator.answer_begins(message)
 
-    def _decode_line(self, line: bytes) -> Iterator[NativeEvent]:
-        try:
-            message = decode_line(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-            yield from self._undecoded(line, fault)
-            return
+    def _message(self, message: Line) -> Iterator[NativeEvent]:
         match message:
             case StreamEvent():
-                yield from self._translator.stream_event(message)
+                return  # dealt with in `decode`
             case Assistant():
                 yield from self._translator.assistant(message)
             case User():
@@ -142,7 +149,7 @@ class ClaudeCodeConnection(Connection):
             return
         repaired = line.decode("utf-8", "replace").encode()
         if repaired != line:
-            yield from self._decode_line(repaired)
+            yield from self.decode([repaired])
             return
         try:
             kind = decode_head(line).type

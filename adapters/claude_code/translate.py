@@ -244,15 +244,16 @@ class Translator:
         if Stage.FOLDED in self._stage.values():
             yield from self._delivered(list(self._stage), evidence)
 
-    def stream_event(self, message: StreamEvent) -> Iterator[NativeEvent]:
-        """A piece of the model's answer; those of subagents are left out."""
-        if message.parent_tool_use_id is not None:
-            return
-        event = message.event
-        if event.type == "content_block_delta":
-            if event.delta is not None and event.delta.type == "text_delta" and event.delta.text:
-                yield TextDelta(text=event.delta.text)
-        elif event.type == "message_start":
+    def piece(self, message: StreamEvent) -> TextDelta | None:
+        """The piece of visible text in an event of the model's stream; None in others, and in those of subagents."""
+        delta = message.event.delta
+        if delta is None or delta.type != "text_delta" or message.parent_tool_use_id is not None:
+            return None
+        return TextDelta(text=delta.text) if delta.text else None
+
+    def answer_begins(self, message: StreamEvent) -> Iterator[NativeEvent]:
+        """The model begins an answer."""
+        if message.parent_tool_use_id is None:
             yield from self._model_active("stream_event message_start after command_lifecycle started")
 
     def assistant(self, message: Assistant) -> Iterator[NativeEvent]:

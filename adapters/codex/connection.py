@@ -26,7 +26,7 @@ from checkrein.adapters.codex.questions import (
     read_question,
 )
 from checkrein.adapters.codex.steers import steer_refusal
-from checkrein.adapters.codex.translate import RunningTurn, Translator
+from checkrein.adapters.codex.translate import TEXT_PIECE, RunningTurn, Translator
 from checkrein.adapters.codex.wire_texts import Refusal, recognise
 from checkrein.adapters.errors import (
     ApprovalStale,
@@ -97,7 +97,9 @@ class CodexConnection(Connection):
             except (msgspec.DecodeError, UnicodeDecodeError):
                 events.append(_stray(line))
                 continue
-            if message.method is not None:
+            if message.method == TEXT_PIECE:  # most of what it says: the short way
+                events += self._translator.text_piece(message.params)
+            elif message.method is not None:
                 if isinstance(message.id, int | str):
                     events += self._asked(message.id, message.method, message.params)
                 elif message.method == "serverRequest/resolved":

@@ -12,7 +12,7 @@ Facts about 0.171.0 that the code rests on (docs/harnesses/codex.md):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -65,6 +65,8 @@ _TURN_STATUS = {
     "interrupted": (TurnStatus.INTERRUPTED, "the harness interrupted the turn"),
 }
 
+TEXT_PIECE = "item/agentMessage/delta"
+
 T = TypeVar("T", bound=msgspec.Struct)
 
 
@@ -98,12 +100,12 @@ class Translator:
         self._jobs: set[str] = set()
         self._reported: set[str] = set()
         self._turn_seen = False
-        self._handlers: dict[str, Callable[[msgspec.Raw], Iterator[NativeEvent]]] = {
+        self._handlers: dict[str, Callable[[msgspec.Raw], Iterable[NativeEvent]]] = {
             "turn/started": self._turn_started,
             "turn/completed": self._turn_completed,
             "item/started": self._item_started,
             "item/completed": self._item_completed,
-            "item/agentMessage/delta": self._text,
+            TEXT_PIECE: self.text_piece,
             "item/commandExecution/outputDelta": self._output,
             "thread/tokenUsage/updated": self._usage,
             "error": self._error,
@@ -302,10 +304,13 @@ class Translator:
             call_id=call.call_id, status=status_of(item, head), output=output, exit_status=exit_status
         )
 
-    def _text(self, params: msgspec.Raw) -> Iterator[NativeEvent]:
-        delta = _read(params, r.Delta)
-        if self._ours(delta.thread_id):
-            yield TextDelta(text=delta.delta)
+    def text_piece(self, params: msgspec.Raw) -> tuple[NativeEvent, ...]:
+        """A piece of the model's visible text."""
+        try:
+            delta = _read_delta(params)
+        except msgspec.DecodeError as fault:
+            return tuple(self._unknown(f"{TEXT_PIECE} {fault}", f"cannot read {TEXT_PIECE}: {fault}"))
+        return (TextDelta(text=delta.delta),) if self._ours(delta.thread_id) else ()
 
     def _output(self, params: msgspec.Raw) -> Iterator[NativeEvent]:
         delta = _read(params, r.Delta)
@@ -362,6 +367,7 @@ class Translator:
         )
 
 
+_read_delta = msgspec.json.Decoder(r.Delta).decode
 _decoders: dict[type[msgspec.Struct], msgspec.json.Decoder[msgspec.Struct]] = {}
 
 

@@ -243,7 +243,8 @@ def test_a_foreseeable_fault_has_no_traceback(command: Callable[[Script], Comman
     assert "Codex has no conversation" in ended.stderr
 
 
-def _processes_of(binary: Path, *, below: int) -> list[int]:
+def _processes_of(binary: Path, *, below: int | None) -> list[int]:
+    assert below is not None
     return [
         process.pid
         for process in psutil.Process(below).children(recursive=True)

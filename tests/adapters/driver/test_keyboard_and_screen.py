@@ -40,10 +40,10 @@ class Decided:
 
     def __init__(self, fault: Exception | None = None) -> None:
         self.decisions: list[tuple[str, str]] = []
-        self.approval = Approval(question("rm x"), self._answer)
+        self.approval = Approval(question("rm x"), self.answer)
         self._fault = fault
 
-    async def _answer(self, approval: Approval, decision: Decision, by: ResolvedBy) -> None:
+    async def answer(self, approval: Approval, decision: Decision, by: ResolvedBy) -> None:
         approval.resolved_by = by
         approval.resolved.set()
         self.decisions.append((decision.kind.value, decision.message))
@@ -128,7 +128,7 @@ async def test_nothing_that_a_harness_says_controls_the_terminal() -> None:
     hostile = replace(command("ls"), name="mcp\x1b[2J\nallowed", command=None, input_json='{"a":"\x1b[8m"}')
     screen.event(ToolStarted(call=hostile))
     screen.event(TextDelta(text="\x1b]0;title\x07 a\rb \u202e"))
-    asked = Approval(replace(question("ls"), call=hostile), Decided().approval._answer)
+    asked = Approval(replace(question("ls"), call=hostile), Decided().answer)
     screen.question(asked)
     assert not set(out.getvalue()) & set("\x1b\x07\r\u202e")
     assert "\nallowed" not in out.getvalue()

@@ -22,8 +22,12 @@ from checkrein.scripted_models.reply import Element
 #: How long nothing may happen while an approval is open, in seconds.
 WAITED = 1.0
 
-#: The command that is allowed always: each run makes the file one byte longer.
-ALWAYS = "truncate -s +1 one.txt"
+#: The command that is allowed always: each run makes the file's one line longer by a letter. Claude Code 2.1.332
+#: suggests the mode `acceptEdits` with it, so that a driver that echoes suggestions grants more than was asked.
+ALWAYS = "sed -i.bak s/a/aa/ one.txt"
+
+#: What the calls of the scenario make or change themselves; whether they may is judged by other clauses.
+COMMAND_FILES = ("one.txt", "one.txt.bak", "two.txt", "three.txt", "three.txt.bak", "edited.txt")
 
 
 @scenario("approve.ask.waits", "approve.allow.runs-once")
@@ -107,6 +111,7 @@ async def test_a_denied_call(arena: Arena) -> None:
 async def test_allow_always(arena: Arena) -> None:
     secret = arena.outside / "secret.txt"
     secret.write_text("the-content-outside\n")
+    _lay_out(arena)
     others: dict[str, Element] = {
         "call_other_command": shell("touch two.txt", id="call_other_command"),
         "call_longer_command": shell(f"{ALWAYS} three.txt", id="call_longer_command"),
@@ -166,17 +171,23 @@ async def test_allow_always(arena: Arena) -> None:
 
 def _done(arena: Arena) -> list[str]:
     """What was done of the calls that were denied beside the granted one."""
-    names = ("two.txt", "three.txt", "edited.txt")
-    done = [f"{name} is there" for name in names if (arena.workspace / name).exists()]
+    done = [f"{name} is there" for name in ("two.txt", "edited.txt") if (arena.workspace / name).exists()]
+    if (arena.workspace / "three.txt").read_text() != "a\n":
+        done.append("three.txt was changed")
     if times_anywhere(arena, "the-content-outside"):
         done.append("the file outside was read")
     return done
 
 
+def _lay_out(arena: Arena) -> None:
+    """Make the files that the granted command, and the longer one, change."""
+    for name in ("one.txt", "three.txt"):
+        (arena.workspace / name).write_text("a\n")
+
+
 def _runs(arena: Arena) -> int:
     """How often the granted command ran."""
-    path = arena.workspace / "one.txt"
-    return path.stat().st_size if path.exists() else 0
+    return (arena.workspace / "one.txt").read_text().count("a") - 1
 
 
 async def _warm_up(arena: Arena, session: Session) -> None:
@@ -210,13 +221,14 @@ def _judge_writes_nothing(arena: Arena, before: FileTree) -> None:
 
 
 def lasting_changes(arena: Arena, before: FileTree) -> list[str]:
-    """What has changed in home and workspace, apart from transcripts, and from the command's own file.
+    """What has changed in home and workspace, apart from transcripts, and from the calls' own files.
 
     Files that any turn may change count when they hold the text of the granted command.
     """
     kit = arena.target.kit
     changes = arena.difference(before, arena.tree(), ignore=(*kit.transcripts, *kit.state))
-    found = [str(change) for change in changes if change.path != arena.workspace / "one.txt"]
+    own = {arena.workspace / name for name in COMMAND_FILES}
+    found = [str(change) for change in changes if change.path not in own]
     state = (change.path for change in arena.difference(before, arena.tree(), ignore=kit.transcripts))
     holders = (path for path in state if path.is_file() and ALWAYS.encode() in path.read_bytes())
     return found + [f"{path} holds the text of the granted command" for path in holders]
@@ -233,6 +245,7 @@ def _judge_asked(arena: Arena, clause: str, asked: list[str], call_id: str, wher
 
 @scenario("approve.always.control")
 async def test_the_harness_own_lasting_grant_is_caught(arena: Arena) -> None:
+    _lay_out(arena)
     arena.script.main([shell("touch warm.txt", id="call_warm")])
     arena.script.main([say("Warm.")])
     arena.script.main([shell(ALWAYS, id="call_first")])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import pytest
 from rich.console import Console, RenderableType
 
@@ -112,8 +114,8 @@ def written(results: Results, tmp_path: Path) -> Path:
     return path
 
 
-def shown(renderable: RenderableType) -> str:
-    console = Console(file=io.StringIO(), width=100, force_terminal=False, highlight=False)
+def shown(renderable: RenderableType, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=False, highlight=False)
     console.print(renderable, soft_wrap=True)
     text = console.file.getvalue()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType] a StringIO
     return "\n".join(line.rstrip() for line in str(text).splitlines()) + "\n"  # pyright: ignore[reportUnknownArgumentType] a StringIO
@@ -254,6 +256,33 @@ def test_the_level_decides_what_a_failure_is(level: Level, holds: bool, verdict:
 
 def test_the_matrix_looks_like_the_golden_one(written: Path) -> None:
     assert shown(render_matrix(read_results(written))) == (GOLDEN / "matrix.txt").read_text()
+
+
+@pytest.mark.parametrize("versions", [1, 2])
+def test_on_eighty_columns_no_clause_and_no_verdict_is_cut(contract: Contract, versions: int) -> None:
+    many = tuple(
+        msgspec.structs.replace(harness, version=f"{harness.version}{number}")
+        for harness in HARNESSES
+        for number in range(versions)
+    )
+    checks = tuple(
+        msgspec.structs.replace(
+            check(clause.id, 0, verdict, enforced_by=EnforcedBy.ADAPTER, level=clause.level),
+            harness=harness.name,
+            version=harness.version,
+        )
+        for verdict, clause in zip(cycle(Verdict), contract, strict=False)
+        for harness in many
+    )
+    results = results_of(contract)
+    header = msgspec.structs.replace(results.header, harnesses=many)
+    text = shown(render_matrix(msgspec.structs.replace(results, header=header, checks=checks)), width=80)
+    table = text[: text.index("clauses without a level")].splitlines()
+    assert all(len(line) <= 80 and "…" not in line for line in table)
+    assert all(any(line.split()[0] == clause for line in table if line.strip()) for clause in contract.ids)
+    assert "* the harness alone does not keep it" in text
+    assert "kit err: kit error" in text
+    assert all(harness.label in text or harness.version in table[1] for harness in many)
 
 
 def test_the_screen_of_a_failure_looks_like_the_golden_one(contract: Contract, tmp_path: Path) -> None:

@@ -21,9 +21,6 @@ from checkrein.conformance.commands.install import install
 from checkrein.conformance.commands.run import run
 from checkrein.conformance.rendering import render_error
 
-#: What a shell reports for a program that SIGINT ended.
-INTERRUPTED = 130
-
 app = typer.Typer(
     name="checkrein",
     help="Steer, interrupt, approve and inspect coding-agent harnesses, and check offline that they keep the contract.",
@@ -61,6 +58,4 @@ def main() -> NoReturn:
     except CheckreinError as error:
         render_error(error, Console(stderr=True, highlight=False))
         sys.exit(error.exit_status)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
     sys.exit(0)

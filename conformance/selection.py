@@ -26,9 +26,10 @@ def select_clauses(patterns: Iterable[str], contract: Contract) -> tuple[str, ..
     for pattern in wanted:
         found = {clause_id for clause_id in contract.ids if _means(pattern, clause_id)}
         if not found:
-            near = get_close_matches(pattern, contract.ids, n=4, cutoff=0.4)
-            areas = ", ".join(area.name for area in contract.areas)
-            hint = f"did you mean {', '.join(near)}?" if near else f"the areas are {areas}"
+            areas = [area.name for area in contract.areas]
+            likely = contract.ids if "." in pattern else (*areas, *contract.ids)
+            near = get_close_matches(pattern, likely, n=4, cutoff=0.4 if "." in pattern else 0.6)
+            hint = f"did you mean {', '.join(near)}?" if near else f"the areas are {', '.join(areas)}"
             raise BadRequest(f"no clause is called {pattern!r}", where="--only", advice=hint)
         chosen |= found
     return tuple(clause_id for clause_id in contract.ids if clause_id in chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import FrameType
 from typing import Annotated
 
@@ -89,9 +91,11 @@ def run(
         raise EnvironmentMissing(
             "git is not installed", where="PATH", advice="install git; every workspace needs it"
         )
+    if results is not None:
+        _demand_writable(results)
     targets = tuple(_installed(request, console) for request in requests)
     _refuse_twice(targets)
-    folder = new_run_folder(run_dir)
+    folder = _run_folder(run_dir)
     order = ScenarioOrder(
         harnesses=targets,
         only=tuple(only),
@@ -114,7 +118,9 @@ def run(
     console.print(render_matrix(found))
     for check in found.red:
         console.print()
-        console.print(render_failure(check, contract), soft_wrap=True)
+        label = f"{check.harness}@{check.version}"
+        target = next(each for each in targets if each.partition("=")[0] == label)
+        console.print(render_failure(check, contract, target=target), soft_wrap=True)
     console.print(f"results: {order.results}", soft_wrap=True, markup=False)
     raise typer.Exit(found.footer.exit_status)
 
@@ -125,6 +131,33 @@ def _console() -> Console:
     return (
         console if console.is_terminal or "COLUMNS" in os.environ else Console(highlight=False, width=_WIDTH)
     )
+
+
+def _demand_writable(results: Path) -> None:
+    """Find out before the run, not after it, whether the results can be written."""
+    try:
+        results.parent.mkdir(parents=True, exist_ok=True)
+        if results.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with TemporaryFile(dir=results.parent):
+            pass
+    except OSError as fault:
+        raise BadRequest(
+            f"the results could not be written: {fault.strerror}",
+            where=str(results),
+            advice="name another file with --results",
+        ) from fault
+
+
+def _run_folder(run_dir: Path) -> Path:
+    try:
+        return new_run_folder(run_dir)
+    except OSError as fault:
+        raise BadRequest(
+            f"no folder can be made for the run: {fault.strerror}",
+            where=str(run_dir),
+            advice="name another folder with --run-dir",
+        ) from fault
 
 
 def _targets(texts: list[str]) -> list[TargetRequest]:

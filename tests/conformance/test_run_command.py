@@ -9,11 +9,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 import pexpect
 import pytest
 
+from checkrein.conformance.__main__ import main
 from checkrein.conformance.arena_processes import processes_with_home
 from checkrein.conformance.results_files import read_results
 from checkrein.conformance.verdicts import Verdict
@@ -97,9 +99,10 @@ def test_a_failing_clause_gives_status_1_and_a_screen(checkrein_run: RunCommand,
         "A steer sent while a tool runs",
         "observed: ",
         "last lines on the wire:",
-        '"event": "opened"',
+        '"event":"opened"',
         "last model requests:",
         f"kept in: {tmp_path}/.checkrein/runs/",
+        "--only steer.mid-tool.delivered",
     ):
         assert words in done.stdout
 
@@ -127,6 +130,10 @@ def test_only_limits_both_what_runs_and_what_is_reported(checkrein_run: RunComma
         ([f"fake={FOLDER}/missing"], "there is no such file"),
         ([FAKE, FAKE], "named twice"),
         (["--sideways"], "No such option"),
+        ([FAKE, "--results", "."], "the results could not be written: Is a directory"),
+        ([FAKE, "--results", "/proc/nowhere/results.jsonl"], "name another file with --results"),
+        ([FAKE, "--run-dir", "/proc/nowhere"], "name another folder with --run-dir"),
+        ([FAKE, "--only", "stear"], "did you mean steer?"),
     ],
 )
 def test_wrong_usage_gives_status_2_and_says_what_is_wrong(
@@ -137,6 +144,21 @@ def test_wrong_usage_gives_status_2_and_says_what_is_wrong(
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / ".checkrein").exists(), "nothing has run"
+
+
+def test_ctrl_c_while_the_command_line_is_loaded_is_an_exit_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow_part = "checkrein.conformance.cli"
+
+    class Pressed(MetaPathFinder):
+        def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+            if fullname == slow_part:
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, slow_part, raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Pressed(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
 
 
 def test_a_machine_without_git_gives_status_3(checkrein_run: RunCommand, tmp_path: Path) -> None:

@@ -49,7 +49,6 @@ IN_A_SESSION_OF_ITS_OWN = (
 
 @scenario("session.start.version-recorded")
 async def test_which_harness_this_is(arena: Arena) -> None:
-    arena.script.main([say("Hello.")])
     async with arena.session(policy="auto") as session:
         known = session.harness
         requests = len(arena.model.main_requests)
@@ -66,15 +65,12 @@ async def test_which_harness_this_is(arena: Arena) -> None:
             f"sha256 {known.sha256}, after {requests} request(s)",
             enforced_by="adapter",
         )
-        await run(arena, session, "hello")
 
 
 @scenario("session.start.policy-effective")
 async def test_the_policy_that_holds_is_the_one_asked_for(arena: Arena) -> None:
-    arena.script.main([say("Hello.")])
     async with arena.session(policy="ask") as session:
         asked, effective = dict(session.opened.policy_asked), dict(session.opened.policy_effective)
-        await run(arena, session, "hello")
     requests = len(arena.model.requests)
     widened = Widened(arena.target.adapter, arena.target.kit.widening)
     refused = "not refused"

@@ -46,12 +46,12 @@ def fake_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def run_on_fake(fake_path: str, tmp_path: Path, contract: Contract) -> RunOnFake:
-    def run(test: object, *, baseline: Baseline | None = None) -> ScenarioReport:
+    def run(test: object, *, baseline: Baseline | None = None, program: Path = PROGRAM) -> ScenarioReport:
         declared = scenario_of(test)
         assert declared is not None
         report = run_scenario(
             declared,
-            find_target(f"fake@1.0={PROGRAM}"),
+            find_target(f"fake@1.0={program}"),
             contract=contract,
             baseline=baseline or Baseline(failures={}),
             runs=tmp_path / "runs",

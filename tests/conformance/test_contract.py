@@ -12,6 +12,9 @@ import jsonschema
 import pytest
 import yaml
 
+from checkrein.adapters.claude_code import kit as claude_code
+from checkrein.adapters.codex import kit as codex
+from checkrein.adapters.kit_facts import KitFacts
 from checkrein.conformance.clauses import Contract
 from checkrein.conformance.contract_document import contract_document
 from checkrein.conformance.contract_loading import load_contract_from
@@ -110,6 +113,11 @@ def test_an_area_without_a_file_is_refused(folder: Path) -> None:
     (folder / "drive.yaml").unlink()
     with pytest.raises(BadDataFile, match=r"drive\.yaml"):
         load_contract_from(folder)
+
+
+@pytest.mark.parametrize("kit", [claude_code.KIT, codex.KIT], ids=["claude-code", "codex"])
+def test_the_clauses_that_an_adapter_enforces_are_clauses(contract: Contract, kit: KitFacts) -> None:
+    assert kit.adapter_enforces <= set(contract.ids)
 
 
 def test_the_baseline_of_the_kit_can_be_used() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -16,7 +18,8 @@ from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenario_run import ScenarioReport
 from checkrein.conformance.verdicts import EnforcedBy, Verdict
 from checkrein.scripted_models import ViolationKind, hold, say, shell
-from tests.conformance.conftest import RunOnFake
+from tests.conformance.conftest import PROGRAM, RunOnFake
+from tests.conformance.fake_harness import kit
 from tests.conformance.fake_harness.adapter import FLAW_VARIABLE
 
 QUIET, OUTCOME = "interrupt.tool-running.quiet", "interrupt.tool-running.outcome"
@@ -273,6 +276,65 @@ def test_leftovers_of_a_scenario_that_failed_are_not_blamed_again(run_on_fake: R
     report = run_on_fake(fails_early)
     assert verdicts(report) == {OUTCOME: Verdict.FAIL, QUIET: Verdict.PASS}
     assert "step 1" in " ".join(report.run.notes)
+
+
+def test_leftovers_beside_a_warning_overturn_what_held(run_on_fake: RunOnFake) -> None:
+    @scenario(OUTCOME, "interrupt.mark.visible")
+    async def unmarked(arena: Arena) -> None:
+        arena.script.main([say("Hello.")])
+        arena.script.main([say("Never asked for.")])
+        await one_turn(arena)
+        arena.judge(OUTCOME, holds=True, expected="", observed="")
+        arena.judge("interrupt.mark.visible", holds=False, expected="", observed="")
+
+    assert verdicts(run_on_fake(unmarked)) == {OUTCOME: Verdict.FAIL, "interrupt.mark.visible": Verdict.WARN}
+
+
+def test_an_end_after_the_last_judgement_overturns_what_held(run_on_fake: RunOnFake) -> None:
+    @scenario(OUTCOME, QUIET)
+    async def late(arena: Arena) -> None:
+        judge_both(arena)
+        raise HarnessDied("the harness ended", status="signal 9", stderr="")
+
+    report = run_on_fake(late)
+    assert verdicts(report) == {OUTCOME: Verdict.FAIL, QUIET: Verdict.FAIL}
+    assert report.checks[0].observed.startswith("after all was judged: HarnessDied")
+
+
+def test_an_end_after_a_failed_judgement_is_a_note(run_on_fake: RunOnFake) -> None:
+    @scenario(OUTCOME, QUIET)
+    async def late(arena: Arena) -> None:
+        arena.judge(OUTCOME, holds=False, expected="", observed="")
+        arena.judge(QUIET, holds=True, expected="", observed="")
+        raise HarnessDied("the harness ended", status="signal 9", stderr="")
+
+    report = run_on_fake(late)
+    assert verdicts(report) == {OUTCOME: Verdict.FAIL, QUIET: Verdict.PASS}
+    assert len(report.run.notes) == 1
+
+
+def test_who_enforces_a_clause_is_declared_of_the_harness(
+    run_on_fake: RunOnFake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @scenario(OUTCOME, QUIET)
+    async def both(arena: Arena) -> None:
+        judge_both(arena)
+
+    monkeypatch.setattr(kit, "KIT", replace(kit.KIT, adapter_enforces=frozenset({QUIET})))
+    report = run_on_fake(both)
+    assert [check.enforced_by for check in report.checks] == [EnforcedBy.HARNESS, EnforcedBy.ADAPTER]
+
+
+def test_a_launcher_and_what_it_starts_are_no_tools(
+    run_on_fake: RunOnFake, fake_path: str, tmp_path: Path
+) -> None:
+    launcher = tmp_path / "launcher"
+    # In a process of its own, as launchers of harnesses do it.
+    start = f"import subprocess, sys; sys.exit(subprocess.call([sys.executable, {str(PROGRAM)!r}, *sys.argv[1:]]))"
+    launcher.write_text(f"#!{sys.executable}\n{start}\n")
+    launcher.chmod(0o755)
+    report = run_on_fake(interrupt_while_a_tool_runs, program=launcher)
+    assert verdicts(report) == {OUTCOME: Verdict.PASS, QUIET: Verdict.PASS}
 
 
 def test_a_capability_that_the_harness_lacks_makes_the_clause_not_applicable(run_on_fake: RunOnFake) -> None:

@@ -7,7 +7,6 @@ and ECONNREFUSED without a network, ENOSPC on a full disk, EBADPLATFORM for anot
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 import os
 import signal
@@ -52,7 +51,16 @@ _WATCH_SECONDS = 0.25
 
 
 _PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None)
+
+#: Has the kernel end this process with its parent, then becomes the command. A program of its own, since a ctrl-c while
+#: Python forks for a `preexec_fn` can be lost (3.11: in the hook with which `logging` frees its lock after a fork).
+#: The signal comes when the thread that started it ends; that thread waits for npm all the while.
+_ENDING_WITH_US = f"""
+import ctypes, os, sys
+ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {int(signal.SIGKILL)})
+if os.getppid() == int(sys.argv[1]):
+    os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 class _NpmError(msgspec.Struct, frozen=True):
@@ -254,13 +262,12 @@ def _run_npm(
 ) -> bytes:
     limit = time.monotonic() + deadline_seconds
     with subprocess.Popen(
-        [node.binary, node.npm_cli, *arguments],
+        [*_ending_with_us(), node.binary, node.npm_cli, *arguments],
         cwd=cwd,
         env=npm_environment(node_folder=node.binary.parent, own_folder=own_folder),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=_die_with_parent if sys.platform == "linux" else None,
     ) as process:
         try:
             while True:
@@ -279,10 +286,11 @@ def _run_npm(
     raise _fault(output, errors.decode("utf-8", "replace"), process.returncode, own_folder)
 
 
-def _die_with_parent() -> None:
-    # Between fork and exec: one call into a library that is loaded already. The signal comes when the thread that
-    # forked ends; that thread waits for npm all the while.
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def _ending_with_us() -> list[str]:
+    """What to put before a command so that it does not outlive this process; nothing where the system has no way."""
+    if sys.platform != "linux":
+        return []
+    return [sys.executable, "-I", "-S", "-c", _ENDING_WITH_US, str(os.getpid())]
 
 
 def _fault(output: bytes, errors: str, status: int, folder: Path) -> ProvisionError | NpmRefused:

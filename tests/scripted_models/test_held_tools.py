@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
 async def shell_running(tool: HeldTool) -> AsyncGenerator[anyio.abc.Process]:
     """Run the tool's command as a harness's shell would."""
     process = await anyio.open_process(
-        ["bash", "-c", f"{tool.command}; exit $?"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ["/bin/sh", "-c", f"{tool.command}; exit $?"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     try:
         with anyio.fail_after(30):

@@ -152,7 +152,7 @@ async def test_a_held_tool_that_runs_at_the_end_is_found(
     script = Script()
     build = script.held_tool("build", never_started=never_started)
     session = server.open_session(script, ANTHROPIC)
-    async with await anyio.open_process(["bash", "-c", build.command]) as process:
+    async with await anyio.open_process(["/bin/sh", "-c", build.command]) as process:
         await build.started(timeout=20)
         assert departures(session) == [kind]
         with anyio.fail_after(20):

@@ -68,6 +68,7 @@ class Arena:
         self._resources = ExitStack()
         self._model: ModelSession | None = None
         self._own_processes = HarnessProcesses(target.path)
+        self._newest_session: Session | None = None
 
     @property
     def workspace(self) -> Path:
@@ -165,6 +166,7 @@ class Arena:
         ) as session:
             self.startup_seconds += (time.monotonic() - begun,)
             self._own_processes.note(self.home)
+            self._newest_session = session
             yield session
 
     # Looking
@@ -190,6 +192,13 @@ class Arena:
             without_harness: leave out those of the harness itself, so that its tools are left.
         """
         return processes_with_home(self.home, without=self._own_processes if without_harness else None)
+
+    @property
+    def newest_end(self) -> str:
+        """How the newest turn has ended, in words; "" while it runs, and when there is none."""
+        turns = self._newest_session.turns if self._newest_session is not None else ()
+        outcome = turns[-1].ended if turns else None
+        return "" if outcome is None else f"{outcome.status.value}: {outcome.reason}"
 
     # Judging
 

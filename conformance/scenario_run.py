@@ -6,7 +6,7 @@ import asyncio
 import time
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import cast
@@ -171,12 +171,19 @@ def _run_body(scenario: Scenario, arena: Arena) -> _Ending | None:
     except Exception as error:
         text = "".join(traceback.format_exception(error))
         arena.folder.error.write_text(text, encoding="utf-8")
-        return _ending_of(_single(error))
+        return _with_newest_end(_ending_of(_single(error)), _single(error), arena)
     if not late:
         return None
     text = f"the {scenario.seconds:g} s of the scenario were over while it waited in {where.shown}"
     arena.folder.error.write_text(f"{text}\n{arena.timeline.render(last=120)}\n", encoding="utf-8")
     return _Ending(verdict=Verdict.FAIL if where.on_the_harness else Verdict.KIT_ERROR, observed=text)
+
+
+def _with_newest_end(ending: _Ending, error: BaseException, arena: Arena) -> _Ending:
+    """Something did not happen: that the turn had ended meanwhile, by the death of the harness perhaps, may say why."""
+    if not (isinstance(error, DeadlineExceeded | HarnessFellShort) and arena.newest_end):
+        return ending
+    return replace(ending, observed=f"{ending.observed}; the newest turn had ended, {arena.newest_end}")
 
 
 def _ending_of(error: BaseException) -> _Ending:

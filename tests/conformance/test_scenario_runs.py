@@ -187,6 +187,24 @@ def test_a_harness_that_dies_fails_what_is_not_judged(
     assert "gives up" in Path(report.run.run_folder, "stderr.txt").read_text()
 
 
+def test_a_wait_in_vain_says_that_the_turn_had_ended_meanwhile(
+    run_on_fake: RunOnFake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @scenario(OUTCOME)
+    async def dies(arena: Arena) -> None:
+        arena.script.main([say("never")])
+        async with arena.session(policy="auto") as session:
+            turn = await session.start("hello")
+            await turn.outcome()
+            await arena.wire.wait(lambda row: False, 0.1, what="a line that never comes")
+
+    monkeypatch.setenv(FLAW_VARIABLE, "dies")
+    observed = run_on_fake(dies).checks[0].observed
+    assert observed.startswith(
+        "waited 0.1 s in vain for a line that never comes; the newest turn had ended, failed: "
+    )
+
+
 def test_a_wait_on_the_harness_that_expires_is_a_failure(run_on_fake: RunOnFake) -> None:
     @scenario(OUTCOME)
     async def waits(arena: Arena) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from checkrein.adapters.transport import ProcessInfo
+from checkrein.adapters.transport import ProcessInfo, describe_process
 
 #: How long killed processes may take to be gone, in seconds.
 GONE_SECONDS = 5.0
@@ -64,7 +64,7 @@ def processes_with_home(root: Path, *, without: HarnessProcesses | None = None) 
     """
     found: list[ProcessInfo] = []
     for process in _with_home(root):
-        seen = _describe(process)
+        seen = describe_process(process)
         if seen is not None and not (without is not None and without.owns(process)):
             found.append(seen)
     return tuple(found)
@@ -75,7 +75,7 @@ def kill_with_home(root: Path) -> tuple[ProcessInfo, ...]:
     killed: list[ProcessInfo] = []
     waiting: list[psutil.Process] = []
     for process in _with_home(root):
-        seen = _describe(process)
+        seen = describe_process(process)
         try:
             process.kill()
         except psutil.Error:
@@ -95,18 +95,3 @@ def _with_home(root: Path) -> Iterator[psutil.Process]:
                 yield process
         except (psutil.Error, OSError):
             continue
-
-
-def _describe(process: psutil.Process) -> ProcessInfo | None:
-    try:
-        with process.oneshot():
-            return ProcessInfo(
-                pid=process.pid,
-                parent_pid=process.ppid(),
-                name=process.name(),
-                cmdline=tuple(process.cmdline()),
-                create_time=process.create_time(),
-                session_id=0,
-            )
-    except (psutil.Error, OSError):
-        return None

@@ -14,7 +14,13 @@ from checkrein.adapters.transport.errors import (
 from checkrein.adapters.transport.framing import LineFramer
 from checkrein.adapters.transport.link import SignalTarget
 from checkrein.adapters.transport.process import HarnessProcess, LadderResult, Rung
-from checkrein.adapters.transport.processes import MARKER_VARIABLE, ExitStatus, ProcessInfo, processes_of
+from checkrein.adapters.transport.processes import (
+    MARKER_VARIABLE,
+    ExitStatus,
+    ProcessInfo,
+    describe_process,
+    processes_of,
+)
 from checkrein.adapters.transport.tap import Direction, Tap
 
 __all__ = [
@@ -37,5 +43,6 @@ __all__ = [
     "TransportError",
     "WorkingDirectoryMissing",
     "clean_environment",
+    "describe_process",
     "processes_of",
 ]

@@ -64,7 +64,8 @@ def _marked(marker: str) -> Iterable[psutil.Process]:
             continue
 
 
-def _describe(process: psutil.Process) -> ProcessInfo | None:
+def describe_process(process: psutil.Process) -> ProcessInfo | None:
+    """What is known of a live process; None when it is gone or not ours to see."""
     try:
         with process.oneshot():
             return ProcessInfo(
@@ -91,7 +92,7 @@ def processes_of(marker: str) -> list[ProcessInfo]:
 
     It scans the process table: some milliseconds, blocking. A process that replaced its environment is not found.
     """
-    return [seen for process in _marked(marker) if (seen := _describe(process)) is not None]
+    return [seen for process in _marked(marker) if (seen := describe_process(process)) is not None]
 
 
 def kill_marked(marker: str, *, keep: frozenset[int], timeout_seconds: float) -> list[ProcessInfo]:
@@ -104,7 +105,7 @@ def kill_marked(marker: str, *, keep: frozenset[int], timeout_seconds: float) ->
         timeout_seconds: how long to wait for all of them to be gone; blocking.
     """
     found = [process for process in _marked(marker) if process.pid not in keep]
-    described = [seen for process in found if (seen := _describe(process)) is not None]
+    described = [seen for process in found if (seen := describe_process(process)) is not None]
     for process in found:
         try:
             process.kill()

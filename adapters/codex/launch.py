@@ -141,41 +141,23 @@ def opening(spec: SessionSpec) -> tuple[str, ThreadStart | ThreadResume | Thread
         projects={cwd: ProjectTrust(trust_level="untrusted" if asks else "trusted")},
         include_instructions=False if asks else msgspec.UNSET,
     )
-    provider = None if spec.endpoint is None else PROVIDER
+    start = ThreadStart(
+        cwd=cwd,
+        approval_policy=_approval_policy(spec),
+        sandbox=SANDBOX,
+        approvals_reviewer=REVIEWER,
+        config=config,
+        model=_model(spec),
+        model_provider=None if spec.endpoint is None else PROVIDER,
+    )
+    overrides = msgspec.structs.asdict(start)
     match spec.origin:
         case Origin.NEW:
-            return "thread/start", ThreadStart(
-                cwd=cwd,
-                approval_policy=_approval_policy(spec),
-                sandbox=SANDBOX,
-                approvals_reviewer=REVIEWER,
-                config=config,
-                model=_model(spec),
-                model_provider=provider,
-            )
+            return "thread/start", start
         case Origin.RESUME:
-            return "thread/resume", ThreadResume(
-                thread_id=spec.session_id,
-                exclude_turns=True,
-                cwd=cwd,
-                approval_policy=_approval_policy(spec),
-                sandbox=SANDBOX,
-                approvals_reviewer=REVIEWER,
-                config=config,
-                model=_model(spec),
-                model_provider=provider,
-            )
+            return "thread/resume", ThreadResume(thread_id=spec.session_id, exclude_turns=True, **overrides)
         case Origin.FORK:
-            return "thread/fork", ThreadFork(
-                thread_id=spec.session_id,
-                cwd=cwd,
-                approval_policy=_approval_policy(spec),
-                sandbox=SANDBOX,
-                approvals_reviewer=REVIEWER,
-                config=config,
-                model=_model(spec),
-                model_provider=provider,
-            )
+            return "thread/fork", ThreadFork(thread_id=spec.session_id, **overrides)
 
 
 def policy_asked(spec: SessionSpec) -> dict[str, str]:

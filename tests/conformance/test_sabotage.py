@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from checkrein.conformance.clauses import Level
 from checkrein.conformance.contract_loading import load_contract
 from checkrein.conformance.results_files import read_results
 from checkrein.conformance.verdicts import Verdict
@@ -54,5 +55,8 @@ def test_a_defect_turns_exactly_its_rows_red(name: str, tmp_path: Path) -> None:
 
 
 def test_every_clause_is_killed_by_a_saboteur() -> None:
+    contract = load_contract()
     killed = {clause for defect in DEFECTS.values() for clause in defect.red}
-    assert killed == set(load_contract().by_id), "a check that nothing can turn red proves nothing"
+    demands = {clause.id for clause in contract.by_id.values() if clause.level is not Level.INFO}
+    assert killed >= demands, "a check that nothing can turn red proves nothing"
+    assert killed <= set(contract.by_id), "a saboteur of a clause that does not exist"

@@ -18,6 +18,7 @@ from checkrein.adapters.codex.connection import CodexConnection
 from checkrein.adapters.interface import Decision, DecisionKind
 from checkrein.adapters.native import ToolKind
 from checkrein.conformance import arena
+from tests.conformance.sabotage.defect import Defect
 from tests.conformance.sabotage.replacing import replace_attribute
 
 ALLOW = Decision(kind=DecisionKind.ALLOW)
@@ -244,3 +245,126 @@ def read_without_asking() -> None:
         return quick
 
     replace_attribute(ApprovalDesk, "asked", make)
+
+
+APPROVE = ("approve.*",)
+
+#: Approvals that are answered once: all but `always` and the stale ones.
+ONE_ANSWER = (
+    "approve.ask.*",
+    "approve.allow.*",
+    "approve.deny.*",
+    "approve.edit.*",
+    "approve.read*",
+    "approve.shown*",
+)
+
+DEFECTS: dict[str, Defect] = {
+    "runs before the answer": Defect(
+        harness="codex",
+        red=(
+            "approve.ask.waits",
+            "approve.deny.not-run",
+            "approve.deny.message-reaches-model",
+            "approve.edit.asks",
+            "approve.read-outside.asks",
+            "approve.shown.whole",
+        ),
+        among=ONE_ANSWER,
+        install=run_before_the_answer,
+    ),
+    "never runs what was allowed": Defect(
+        harness="codex",
+        red=("approve.allow.runs-once",),
+        among=ONE_ANSWER,
+        install=never_run,
+    ),
+    "runs what was denied": Defect(
+        harness="codex",
+        red=("approve.deny.not-run", "approve.edit.asks", "approve.read-outside.asks", "approve.shown.whole"),
+        among=ONE_ANSWER,
+        install=run_what_was_denied,
+    ),
+    "ends the turn on a deny": Defect(
+        harness="codex",
+        red=("approve.deny.turn-goes-on", "approve.deny.message-reaches-model"),
+        among=("approve.ask.*", "approve.allow.*", "approve.deny.*"),
+        install=end_the_turn_on_deny,
+    ),
+    "loses the message of a deny": Defect(
+        harness="codex",
+        red=("approve.deny.message-reaches-model",),
+        among=("approve.ask.*", "approve.allow.*", "approve.deny.*"),
+        install=lose_the_message,
+    ),
+    "forgets allow_always at once": Defect(
+        harness="codex",
+        red=("approve.always.same-call-not-asked",),
+        among=("approve.always.*",),
+        install=forget_always,
+    ),
+    "covers reads with the grant of a command": Defect(
+        harness="claude-code",
+        red=("approve.always.not-wider",),
+        among=("approve.always.*",),
+        install=cover_reads_too,
+    ),
+    "echoes the suggestions of an approval": Defect(
+        harness="claude-code",
+        red=(
+            "approve.always.not-wider",
+            "approve.always.writes-nothing",
+            "native.claude-code.updated-permissions",
+        ),
+        among=(*APPROVE, "native.claude-code.*"),
+        install=echo_the_suggestions,
+    ),
+    "writes allow_always to a file": Defect(
+        harness="codex",
+        red=("approve.always.writes-nothing",),
+        among=("approve.always.*",),
+        install=write_always_to_a_file,
+    ),
+    "keeps the process with its grant": Defect(
+        harness="codex",
+        red=("approve.always.next-turn-asks",),
+        among=("approve.always.*",),
+        install=keep_the_process,
+    ),
+    "remembers allow_always over a resume": Defect(
+        harness="codex",
+        red=("approve.always.next-turn-asks", "approve.always.resume-asks"),
+        among=("approve.always.*",),
+        install=remember_over_resume,
+    ),
+    "compares file trees with closed eyes": Defect(
+        harness="codex",
+        red=("approve.always.control",),
+        among=("approve.always.*",),
+        install=close_the_eyes,
+    ),
+    "answers an approval twice": Defect(
+        harness="codex",
+        red=("approve.stale.refused",),
+        among=("approve.stale.*", "approve.ask.*", "approve.deny.*", "interrupt.approval-open.*"),
+        install=answer_twice,
+    ),
+    "shows an approval raw and cut": Defect(
+        harness="codex",
+        red=("approve.shown.whole",),
+        among=("approve.shown.*", "approve.ask.*", "approve.deny.*"),
+        install=show_raw_and_cut,
+    ),
+    "shows no change of an edit": Defect(
+        harness="codex",
+        red=("approve.edit.asks",),
+        among=("approve.shown.*", "approve.edit.*", "approve.deny.*"),
+        install=show_no_change,
+    ),
+    "reads outside without asking": Defect(
+        harness="claude-code",
+        red=("approve.read-outside.asks",),
+        among=("approve.read-outside.*", "approve.edit.*", "approve.deny.*"),
+        install=read_without_asking,
+    ),
+}

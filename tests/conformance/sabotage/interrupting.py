@@ -19,6 +19,7 @@ from checkrein.adapters.outcome import OutcomeStatus
 from checkrein.adapters.session import Session
 from checkrein.adapters.turn import Turn, TurnState
 from checkrein.scripted_models import HistoryItem, ItemKind
+from tests.conformance.sabotage.defect import Defect
 from tests.conformance.sabotage.replacing import replace_attribute, rewrite_history
 
 
@@ -159,3 +160,97 @@ def answer_with_the_old_text() -> None:
 
     replace_attribute(session.Session, "_new_turn", make)
     replace_attribute(Turn, "_finish", make_finish)
+
+
+INTERRUPT = ("interrupt.*",)
+
+DEFECTS: dict[str, Defect] = {
+    "drops the interrupt": Defect(
+        harness="codex",
+        red=(
+            "interrupt.mid-text.outcome",
+            "interrupt.tool-running.outcome",
+            "interrupt.approval-open.outcome",
+        ),
+        among=("interrupt.*.outcome", "interrupt.*.quiet", "interrupt.idle.rejected", "steer.*"),
+        install=drop_the_interrupt,
+    ),
+    "acknowledges the interrupt and goes on": Defect(
+        harness="codex",
+        red=("interrupt.mid-text.hang-up",),
+        among=("interrupt.mid-text.*", "interrupt.idle.rejected", "steer.idle.rejected"),
+        install=acknowledge_and_go_on,
+    ),
+    "skips backgroundTerminals/clean": Defect(
+        harness="codex",
+        red=("native.codex.clean-ends-the-command",),
+        among=("interrupt.*", "native.codex.*"),
+        install=skip_clean,
+    ),
+    "leaves the interrupted command alive": Defect(
+        harness="codex",
+        red=("interrupt.tool-running.quiet", "native.codex.clean-ends-the-command"),
+        among=("interrupt.*", "native.codex.*"),
+        install=leave_the_command_alive,
+    ),
+    "changes a file after the end": Defect(
+        harness="codex",
+        red=("interrupt.mid-text.quiet", "interrupt.tool-running.quiet", "interrupt.approval-open.quiet"),
+        among=INTERRUPT,
+        install=write_after_the_end,
+    ),
+    "interrupts nothing without a word": Defect(
+        harness="codex",
+        red=("interrupt.idle.rejected",),
+        among=INTERRUPT,
+        install=accept_an_idle_interrupt,
+    ),
+    "refuses the second interrupt": Defect(
+        harness="codex",
+        red=("interrupt.twice.idempotent",),
+        among=INTERRUPT,
+        install=refuse_the_second,
+    ),
+    "exits with 1 after an interrupt": Defect(
+        harness="codex",
+        red=(
+            "interrupt.mid-text.outcome",
+            "interrupt.tool-running.outcome",
+            "interrupt.approval-open.outcome",
+            "interrupt.twice.idempotent",
+            "drive.ctrl-c.exit-130",
+        ),
+        among=(*INTERRUPT, "drive.*"),
+        install=exit_with_1,
+    ),
+    "rewrites finished results as aborted": Defect(
+        harness="codex",
+        red=("interrupt.finished-results.kept",),
+        among=("interrupt.*", "steer.idle.rejected"),
+        install=rewrite_finished_results,
+    ),
+    "loses the receipt of the open call": Defect(
+        harness="codex",
+        red=("interrupt.open-calls.receipt", "interrupt.receipt.honest"),
+        among=("interrupt.*", "steer.idle.rejected"),
+        install=lose_the_receipt,
+    ),
+    "reads an interruption as a refusal": Defect(
+        harness="codex",
+        red=("interrupt.receipt.honest",),
+        among=("interrupt.*", "steer.idle.rejected"),
+        install=read_as_refusal,
+    ),
+    "leaves no mark of the interruption": Defect(
+        harness="codex",
+        red=("interrupt.mark.visible",),
+        among=("interrupt.*", "steer.idle.rejected"),
+        install=leave_no_mark,
+    ),
+    "answers with the interrupted turn's text": Defect(
+        harness="codex",
+        red=("interrupt.next-turn.right-answer", "interrupt.idle.rejected", "interrupt.twice.idempotent"),
+        among=("interrupt.*", "steer.*"),
+        install=answer_with_the_old_text,
+    ),
+}

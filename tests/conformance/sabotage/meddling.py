@@ -9,6 +9,7 @@ from typing import Any
 from checkrein.adapters.codex.connection import CodexConnection
 from checkrein.adapters.interface import Decision, DecisionKind
 from checkrein.conformance.wire import Wire
+from tests.conformance.sabotage.defect import Defect
 from tests.conformance.sabotage.replacing import replace_attribute
 
 
@@ -84,3 +85,67 @@ def grant_once_only() -> None:
         return answered
 
     replace_attribute(CodexConnection, "answer", make)
+
+
+DEFECTS: dict[str, Defect] = {
+    "takes a steer in without a word": Defect(
+        harness="claude-code",
+        red=("native.claude-code.steer-lifecycle",),
+        among=("native.claude-code.*",),
+        install=drop_started,
+    ),
+    "calls a denial fine": Defect(
+        harness="claude-code",
+        red=("native.claude-code.can-use-tool",),
+        among=("native.claude-code.*",),
+        install=call_a_denial_fine,
+    ),
+    "withdraws no question": Defect(
+        harness="claude-code",
+        red=("native.claude-code.interrupt-process-lives",),
+        among=("native.claude-code.*",),
+        install=withdraw_nothing,
+    ),
+    "counts no cost": Defect(
+        harness="claude-code",
+        red=("native.claude-code.usage-split",),
+        among=("native.claude-code.*",),
+        install=count_no_cost,
+    ),
+    "cancels instead of declining": Defect(
+        harness="codex",
+        red=("native.codex.accept-decline",),
+        among=("native.codex.*",),
+        install=cancel_instead_of_decline,
+    ),
+    "calls an interrupt completed": Defect(
+        harness="codex",
+        red=("native.codex.interrupt-status",),
+        among=("native.codex.*",),
+        install=call_an_interrupt_completed,
+    ),
+    "refuses with another code": Defect(
+        harness="codex",
+        red=("native.codex.steer-idle-refused",),
+        among=("native.codex.*",),
+        install=refuse_with_another_code,
+    ),
+    "counts tokens under another name": Defect(
+        harness="codex",
+        red=("native.codex.token-totals",),
+        among=("native.codex.*",),
+        install=count_from_zero,
+    ),
+    "starts a turn without a word": Defect(
+        harness="codex",
+        red=("native.codex.turn-start",),
+        among=("native.codex.*",),
+        install=start_without_a_word,
+    ),
+    "grants once only": Defect(
+        harness="codex",
+        red=("native.codex.session-grant-ends-with-process",),
+        among=("native.codex.*",),
+        install=grant_once_only,
+    ),
+}

@@ -15,6 +15,7 @@ from checkrein.adapters.outcome import OutcomeStatus
 from checkrein.adapters.turn import Turn
 from checkrein.adapters.usage import UsageMeter
 from checkrein.scripted_models import ItemKind
+from tests.conformance.sabotage.defect import Defect
 from tests.conformance.sabotage.replacing import replace_attribute, rewrite_history
 
 
@@ -50,3 +51,37 @@ def exit_with_0() -> None:
     """The driver command exits with 0 whatever happened."""
     for status in OutcomeStatus:
         outcome.EXIT_STATUS[status] = 0
+
+
+DEFECTS: dict[str, Defect] = {
+    "counts usage cumulatively": Defect(
+        harness="codex",
+        red=("record.usage.per-turn",),
+        among=("record.*", "fault.*"),
+        install=count_cumulatively,
+    ),
+    "hides the output of a failed tool": Defect(
+        harness="codex",
+        red=("fault.tool-nonzero.receipt",),
+        among=("record.*", "fault.*"),
+        install=hide_the_output,
+    ),
+    "gives no reason for a failure": Defect(
+        harness="codex",
+        red=("fault.model-401",),
+        among=("record.*", "fault.*"),
+        install=give_no_reason,
+    ),
+    "calls a failure completed": Defect(
+        harness="codex",
+        red=("fault.model-401", "fault.model-500"),
+        among=("record.*", "fault.*"),
+        install=call_it_completed,
+    ),
+    "exits with 0 after ctrl-c": Defect(
+        harness="claude-code",
+        red=("drive.ctrl-c.exit-130",),
+        among=("drive.*",),
+        install=exit_with_0,
+    ),
+}

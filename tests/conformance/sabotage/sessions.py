@@ -14,6 +14,7 @@ from checkrein.adapters.codex import connection
 from checkrein.adapters.codex.connection import CodexConnection
 from checkrein.adapters.interface import Origin
 from checkrein.adapters.transport import HarnessProcess
+from tests.conformance.sabotage.defect import Defect
 from tests.conformance.sabotage.interrupting import leave_the_command_alive
 from tests.conformance.sabotage.replacing import replace_attribute
 
@@ -85,3 +86,45 @@ def fork_into_the_original() -> None:
 def pass_the_surroundings_on() -> None:
     """The harness gets the whole surrounding environment."""
     replace_attribute(opening, "clean_environment", lambda _: lambda base, **_: dict(base))
+
+
+SESSION = ("session.*",)
+
+DEFECTS: dict[str, Defect] = {
+    "states a version of its own": Defect(
+        harness="codex",
+        red=("session.start.version-recorded",),
+        among=SESSION,
+        install=state_another_version,
+    ),
+    "does not look at the effective policy": Defect(
+        harness="codex",
+        red=("session.start.policy-effective",),
+        among=SESSION,
+        install=ignore_the_effective_policy,
+    ),
+    "leaves the tools alive at close": Defect(
+        harness="codex",
+        red=("session.close.nothing-left",),
+        among=SESSION,
+        install=leave_the_tools_alive,
+    ),
+    "resumes into a new session": Defect(
+        harness="codex",
+        red=("session.resume.continues", "session.fork.original-untouched"),
+        among=SESSION,
+        install=resume_into_a_new_session,
+    ),
+    "forks into the original": Defect(
+        harness="codex",
+        red=("session.fork.original-untouched",),
+        among=SESSION,
+        install=fork_into_the_original,
+    ),
+    "passes the surroundings on": Defect(
+        harness="codex",
+        red=("session.env.clean",),
+        among=SESSION,
+        install=pass_the_surroundings_on,
+    ),
+}

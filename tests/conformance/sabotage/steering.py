@@ -12,6 +12,7 @@ from checkrein.adapters.codex.connection import CodexConnection
 from checkrein.adapters.native import SteerMoved, SteerProgress
 from checkrein.adapters.session import Session
 from checkrein.adapters.turn import Turn
+from tests.conformance.sabotage.defect import Defect
 from tests.conformance.sabotage.replacing import replace_attribute
 
 
@@ -73,3 +74,49 @@ def reorder() -> None:
         return reordered
 
     replace_attribute(CodexConnection, "steer", make)
+
+
+STEER = ("steer.*",)
+
+DEFECTS: dict[str, Defect] = {
+    "forwards a steer when idle": Defect(
+        harness="claude-code",
+        red=("steer.idle.rejected",),
+        among=STEER,
+        install=forward_when_idle,
+    ),
+    "takes a steer for a turn that has ended": Defect(
+        harness="claude-code",
+        red=("steer.ended-turn.rejected",),
+        among=STEER,
+        install=take_for_an_ended_turn,
+    ),
+    "drops a steer": Defect(
+        harness="codex",
+        red=(
+            "steer.mid-tool.delivered",
+            "steer.mid-stream.delivered",
+            "steer.order.kept",
+            "session.resume.continues",
+        ),
+        among=(*STEER, "session.resume.*", "session.fork.*"),
+        install=drop,
+    ),
+    "delivers a steer twice": Defect(
+        harness="codex",
+        red=(
+            "steer.mid-tool.delivered",
+            "steer.mid-stream.delivered",
+            "steer.order.kept",
+            "session.resume.continues",
+        ),
+        among=(*STEER, "session.resume.*", "session.fork.*"),
+        install=deliver_twice,
+    ),
+    "reorders steers": Defect(
+        harness="codex",
+        red=("steer.order.kept",),
+        among=STEER,
+        install=reorder,
+    ),
+}

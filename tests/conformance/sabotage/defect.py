@@ -1,0 +1,23 @@
+"""What a defect is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defect:
+    """One defect.
+
+    Args:
+        harness: the real CLI that it is shown on.
+        red: the clauses that must fail, or warn where the level is SHOULD.
+        among: the clauses that are run, as patterns for `checkrein run --only`; all others of them must stay green.
+        install: puts the defect in, in this process.
+    """
+
+    harness: str
+    red: tuple[str, ...]
+    among: tuple[str, ...]
+    install: Callable[[], None]

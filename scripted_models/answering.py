@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 
-from checkrein.scripted_models.dialect import Dialect, Event, Grammar
+from checkrein.scripted_models.dialect import Dialect, Event, Grammar, encode
 from checkrein.scripted_models.errors import ScriptError, ViolationKind
 from checkrein.scripted_models.gates import Gate
 from checkrein.scripted_models.http_connection import HttpResponse
@@ -59,14 +59,6 @@ async def answer(session: ModelSession, admission: Admission, response: HttpResp
         progress.answered += 1
         session.stage.record("answered", number=request.number, events=player.sent_events)
         session.stage.watch.changed()
-
-
-def encode(event: Event) -> bytes:
-    """Return an event or an answer as JSON. Lone surrogates travel as escapes, everything else as UTF-8."""
-    try:
-        return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
-    except UnicodeEncodeError:
-        return json.dumps(event, separators=(",", ":")).encode()
 
 
 def pieces_of(text: str) -> list[str]:
@@ -220,7 +212,7 @@ class _Player:
         for event in events:
             if self._grammar is not None:
                 self._complain(self._grammar.feed(event))
-            self._waiting.append(b"event: %b\ndata: %b\n\n" % (str(event["type"]).encode(), encode(event)))
+            self._waiting.append(self._session.dialect.frame(event))
         self._waiting_events += len(events)
 
     async def _flush(self) -> None:

@@ -1,5 +1,6 @@
 """The interface of a dialect: one wire format of model API. Each dialect has a folder of its own."""
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -83,6 +84,11 @@ class Dialect(Protocol):
     def route(self, method: str, path: str) -> Route: ...
     def read(self, body: JsonObject) -> View: ...
     def renderer(self, body: JsonObject, number: int) -> Renderer: ...
+
+    def frame(self, event: Event) -> bytes:
+        """Return one event as it stands in the stream, as a server-sent event."""
+        ...
+
     def grammar(self) -> Grammar: ...
     def error(self, status: int, message: str) -> Event: ...
     def token_count(self, tokens: int) -> Event: ...
@@ -97,3 +103,16 @@ class Dialect(Protocol):
     def side_text(self, text: str, body: JsonObject) -> str:
         """Return the side answer's text in the format that the request asks for."""
         ...
+
+
+def encode(event: Event) -> bytes:
+    """Return an event or an answer as JSON. Lone surrogates travel as escapes, everything else as UTF-8."""
+    try:
+        return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:
+        return json.dumps(event, separators=(",", ":")).encode()
+
+
+def typed_event(event: Event) -> bytes:
+    """Return a server-sent event that is named by its own `type`."""
+    return b"event: %b\ndata: %b\n\n" % (str(event["type"]).encode(), encode(event))

@@ -6,10 +6,13 @@ from checkrein.scripted_models.anthropic_messages import AnthropicMessages
 from checkrein.scripted_models.dialect import Dialect
 from checkrein.scripted_models.errors import ScriptError
 from checkrein.scripted_models.lanes import Lane
+from checkrein.scripted_models.openai_chat import OpenAIChat
 from checkrein.scripted_models.openai_responses import OpenAIResponses
 from checkrein.scripted_models.profile import HistoryRules, ParsedRequest
 
-DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in (AnthropicMessages(), OpenAIResponses())}
+DIALECTS: dict[str, Dialect] = {
+    dialect.name: dialect for dialect in (AnthropicMessages(), OpenAIResponses(), OpenAIChat())
+}
 
 
 def dialect_named(name: str) -> Dialect:
@@ -24,6 +27,7 @@ def default_classifier(dialect: str) -> Callable[[ParsedRequest], Lane]:
 
     `anthropic-messages`: token counts by path; no tools is a side request; `cc_is_subagent=true` in the system
     text is an agent; else main. `openai-responses`: no tools and a JSON schema is a side request; else main.
+    `openai-chat`: no tools is a side request; else main.
     """
     return dialect_named(dialect).classify
 

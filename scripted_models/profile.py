@@ -56,7 +56,7 @@ HistoryRules = Callable[[tuple[HistoryItem, ...]], tuple[HistoryItem, ...]]
 class HarnessProfile:
     """One harness, as the scripted model sees it.
 
-    `dialect`: `anthropic-messages` or `openai-responses`. `classify` tells lanes apart; None means the
+    `dialect`: `anthropic-messages`, `openai-responses` or `openai-chat`. `classify` tells lanes apart; None means the
     dialect's default (see `default_classifier`). `history_rules` maps a history to the part of it that the
     harness promises to leave as it is, before two requests are compared; each rule documents something that
     a harness was seen to rewrite; None means the dialect's default (see `default_history_rules`).

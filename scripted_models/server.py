@@ -12,8 +12,8 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
-from checkrein.scripted_models.answering import answer, encode
-from checkrein.scripted_models.dialect import Route
+from checkrein.scripted_models.answering import answer
+from checkrein.scripted_models.dialect import Route, encode
 from checkrein.scripted_models.errors import ScriptError, ViolationKind
 from checkrein.scripted_models.http_connection import HttpConnection, HttpRequest, HttpResponse
 from checkrein.scripted_models.json_reading import JsonObject, as_object, as_text

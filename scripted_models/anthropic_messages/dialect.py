@@ -5,7 +5,7 @@ from dataclasses import replace
 from checkrein.scripted_models.anthropic_messages.errors import error
 from checkrein.scripted_models.anthropic_messages.events import MessagesRenderer
 from checkrein.scripted_models.anthropic_messages.grammar import MessagesGrammar
-from checkrein.scripted_models.dialect import Event, Route
+from checkrein.scripted_models.dialect import Event, Route, typed_event
 from checkrein.scripted_models.json_reading import JsonObject, as_list, as_object, as_text
 from checkrein.scripted_models.lanes import Lane
 from checkrein.scripted_models.profile import ParsedRequest
@@ -43,6 +43,10 @@ class AnthropicMessages:
     def renderer(self, body: JsonObject, number: int) -> MessagesRenderer:
         """Return a renderer for the answer to request `number`."""
         return MessagesRenderer(model=as_text(body.get("model")) or "scripted", number=number)
+
+    def frame(self, event: Event) -> bytes:
+        """Return one event as it stands in the stream."""
+        return typed_event(event)
 
     def grammar(self) -> MessagesGrammar:
         """Return a fresh checker for one stream."""

@@ -1,9 +1,9 @@
 """Routes, request views and errors of the OpenAI Responses API."""
 
-from checkrein.scripted_models.dialect import Event, Route
+from checkrein.scripted_models.dialect import Event, Route, typed_event
 from checkrein.scripted_models.json_reading import JsonObject, as_list, as_object, as_text
 from checkrein.scripted_models.lanes import Lane
-from checkrein.scripted_models.openai_responses.errors import error
+from checkrein.scripted_models.openai_errors import error
 from checkrein.scripted_models.openai_responses.events import ResponsesRenderer
 from checkrein.scripted_models.openai_responses.grammar import ResponsesGrammar
 from checkrein.scripted_models.profile import ParsedRequest
@@ -41,6 +41,10 @@ class OpenAIResponses:
     def renderer(self, body: JsonObject, number: int) -> ResponsesRenderer:
         """Return a renderer for the answer to request `number`."""
         return ResponsesRenderer(model=as_text(body.get("model")) or "scripted", number=number)
+
+    def frame(self, event: Event) -> bytes:
+        """Return one event as it stands in the stream."""
+        return typed_event(event)
 
     def grammar(self) -> ResponsesGrammar:
         """Return a fresh checker for one stream."""

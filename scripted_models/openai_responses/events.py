@@ -1,7 +1,6 @@
 """Renders one answer as the events of a Responses stream, or as one plain response."""
 
 from checkrein.scripted_models.dialect import Event, Part, PartKind
-from checkrein.scripted_models.openai_responses.errors import stream_code
 from checkrein.scripted_models.profile import NativeCall
 from checkrein.scripted_models.reply import Usage
 
@@ -72,7 +71,7 @@ class ResponsesRenderer:
 
     def failure(self, status: int, message: str) -> list[Event]:
         """Break off with `response.failed`, as the API does when it fails within a stream."""
-        error: Event = {"code": stream_code(status), "message": message}
+        error: Event = {"code": _stream_code(status), "message": message}
         return [
             self._event("response.failed", response=self._response("failed", list(self._output), error=error))
         ]
@@ -185,6 +184,11 @@ class ResponsesRenderer:
             "user": None,
             "metadata": {},
         }
+
+
+def _stream_code(status: int) -> str:
+    """Return the code of `response.failed` that stands for an HTTP status."""
+    return "rate_limit_exceeded" if status == 429 else "invalid_prompt" if status < 500 else "server_error"
 
 
 def _usage(usage: Usage) -> Event:

@@ -7,12 +7,21 @@ from typing import Annotated, cast, get_args, get_origin
 
 import pydantic
 from anthropic.types.beta import BetaMessage, BetaMessageTokensCount, BetaRawMessageStreamEvent
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import BaseModel
 
 #: Real events that the SDK's union does not hold.
-UNTYPED = {"anthropic-messages": {"ping", "error"}, "openai-responses": set[str]()}
-PLAIN: dict[str, type[BaseModel]] = {"anthropic-messages": BetaMessage, "openai-responses": Response}
+UNTYPED = {
+    "anthropic-messages": {"ping", "error"},
+    "openai-responses": set[str](),
+    "openai-chat": {"error", "[DONE]"},
+}
+PLAIN: dict[str, type[BaseModel]] = {
+    "anthropic-messages": BetaMessage,
+    "openai-responses": Response,
+    "openai-chat": ChatCompletion,
+}
 TOKEN_COUNT = BetaMessageTokensCount
 
 
@@ -30,12 +39,20 @@ def _by_type(union: object) -> dict[str, type[BaseModel]]:
 EVENTS = {
     "anthropic-messages": _by_type(BetaRawMessageStreamEvent),
     "openai-responses": _by_type(ResponseStreamEvent),
+    "openai-chat": {"chat.completion.chunk": ChatCompletionChunk},
 }
+
+
+def type_of(event: Mapping[str, object]) -> str:
+    """The name of an event's type: Chat Completions has chunks, errors, and the end."""
+    if "error" in event and "type" not in event:
+        return "error"
+    return str(event.get("type", event.get("object", next(iter(event), ""))))
 
 
 def complaints(dialect: str, event: Mapping[str, object]) -> list[str]:
     """What is wrong with one event by the SDK's types."""
-    name = str(event.get("type"))
+    name = type_of(event)
     if name in UNTYPED[dialect]:
         return []
     model = EVENTS[dialect].get(name)

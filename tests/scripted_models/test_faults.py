@@ -19,7 +19,8 @@ from checkrein.scripted_models import (
     shell,
     tool,
 )
-from tests.scripted_models.wire import ANTHROPIC, RESPONSES, Wire, ask, events_of, kinds
+from tests.scripted_models.sdk_types import type_of
+from tests.scripted_models.wire import ANTHROPIC, RESPONSES, WIRES, Wire, ask, events_of, kinds
 
 pytestmark = pytest.mark.anyio
 
@@ -53,8 +54,8 @@ async def test_a_clean_cut_ends_the_body_without_the_end_of_the_stream(
     script.main([say("half an answer"), cut("clean")])
     with server.open_session(script, wire.profile) as session:
         answer = await ask(session, wire, wire.user("hi"))
-    last = events_of(answer.text)[-1]["type"]
-    assert last in ("content_block_delta", "response.output_text.delta")
+    last = type_of(events_of(answer.text)[-1])
+    assert last in ("content_block_delta", "response.output_text.delta", "chat.completion.chunk")
     assert answer.headers["connection"] == "close"
 
 
@@ -120,9 +121,10 @@ async def test_raw_bytes_may_stand_within_a_stream_that_then_goes_on(server: Mod
     with server.open_session(script, wire.profile) as session:
         answer = await ask(session, wire, wire.user("hi"))
     assert answer.text.index("before") < answer.text.index("{bad") < answer.text.index("after")
-    assert events_of(answer.text.replace("data: {bad\n\n", ""))[-1]["type"] in (
+    assert type_of(events_of(answer.text.replace("data: {bad\n\n", ""))[-1]) in (
         "message_stop",
         "response.completed",
+        "[DONE]",
     )
 
 
@@ -178,3 +180,14 @@ async def test_a_custom_tool_is_a_custom_call_in_responses(server: ModelServer) 
             "input": "*** Begin Patch",
         }
     ]
+
+
+async def test_a_custom_tool_is_the_kits_error_in_chat(server: ModelServer) -> None:
+    wire = WIRES["openai-chat"]
+    script = Script()
+    script.main([tool("apply_patch", "*** Begin Patch", id="p")])
+    session = server.open_session(script, wire.profile)
+    with pytest.raises(httpx2.RemoteProtocolError):
+        await ask(session, wire, wire.user("hi"))
+    with pytest.raises(ScriptViolation, match="streams no custom calls"):
+        session.close()

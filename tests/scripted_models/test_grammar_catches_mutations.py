@@ -61,6 +61,13 @@ OPTIONAL = {
         "response.truncation",
         "response.user",
     ),
+    "openai-chat": (
+        "choices.*.delta.refusal",
+        "choices.*.logprobs",
+        "service_tier",
+        "system_fingerprint",
+        "usage.*_details*",
+    ),
 }
 #: The usage of a response is only known, and only required, at its end.
 NO_USAGE_YET = ("response.created", "response.in_progress")
@@ -76,7 +83,8 @@ class Good:
 
 
 def good(dialect: str) -> Good:
-    renderer = DIALECTS[dialect].renderer({"model": "m"}, 1)
+    body: dict[str, object] = {"model": "m", "stream_options": {"include_usage": True}}
+    renderer = DIALECTS[dialect].renderer(body, 1)
     events = renderer.begin()
     for word in ("let", " me", " think"):
         events += renderer.thinking(word)
@@ -113,21 +121,21 @@ def renumbered(events: Stream) -> Stream:
 
 
 def labelled(event: Event, place: int) -> str:
-    return f"{place}-{event['type']}"
+    return f"{place}-{sdk_types.type_of(event)}"
 
 
 def places() -> Iterator[object]:
     """Every event except pings, which may be anywhere or nowhere."""
     for stream in GOOD.values():
         for place, event in enumerate(stream.events):
-            if event["type"] != "ping":
+            if event.get("type") != "ping":
                 yield pytest.param(stream, place, id=f"{stream.dialect}-{labelled(event, place)}")
 
 
 def neighbours() -> Iterator[object]:
     for stream in GOOD.values():
         for place, (one, two) in enumerate(zip(stream.events, stream.events[1:], strict=False)):
-            if "ping" not in (one["type"], two["type"]):
+            if "ping" not in (one.get("type"), two.get("type")):
                 yield pytest.param(stream, place, id=f"{stream.dialect}-{labelled(one, place)}")
 
 
@@ -135,7 +143,9 @@ def fields() -> Iterator[object]:
     for stream in GOOD.values():
         for place, event in enumerate(stream.events):
             for path in paths(event):
-                if event["type"] != "ping" and not _optional(stream.dialect, str(event["type"]), path):
+                if event.get("type") != "ping" and not _optional(
+                    stream.dialect, sdk_types.type_of(event), path
+                ):
                     name = ".".join(map(str, path))
                     yield pytest.param(
                         stream, place, path, id=f"{stream.dialect}-{labelled(event, place)}-{name}"
@@ -166,6 +176,16 @@ def without(event: Event, path: tuple[str | int, ...]) -> Event:
     for step in path[:-1]:
         inner = cast("dict[str | int, object]", inner)[step]
     del cast("dict[str | int, object]", inner)[path[-1]]
+    return changed
+
+
+def with_the_next_number(event: Event, path: tuple[str | int, ...]) -> Event:
+    changed = copy.deepcopy(event)
+    inner: object = changed
+    for step in path[:-1]:
+        inner = cast("dict[str | int, object]", inner)[step]
+    holder = cast("dict[str | int, int]", inner)
+    holder[path[-1]] += 1
     return changed
 
 
@@ -200,12 +220,12 @@ def test_a_dropped_field_is_caught(stream: Good, place: int, path: tuple[str | i
 
 @pytest.mark.parametrize(("stream", "place"), list(places()))
 def test_a_wrong_index_is_caught(stream: Good, place: int) -> None:
-    event = stream.events[place]
-    for name in ("index", "output_index", "content_index", "summary_index", "sequence_number"):
-        if name in event:
+    names = ("index", "output_index", "content_index", "summary_index", "sequence_number")
+    for path in paths(stream.events[place]):
+        if path[-1] in names:
             events = list(stream.events)
-            events[place] = {**event, name: cast("int", event[name]) + 1}
-            assert problems(stream, events), name
+            events[place] = with_the_next_number(events[place], path)
+            assert problems(stream, events), path
 
 
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
@@ -219,7 +239,7 @@ Mutation = Callable[[Event], Event]
 
 
 def of_an_unknown_type(event: Event) -> Event:
-    return {**event, "type": "bogus"}
+    return {**event, "object" if "object" in event else "type": "bogus"}
 
 
 def with_an_unknown_field(event: Event) -> Event:
@@ -231,7 +251,7 @@ def with_an_unknown_field(event: Event) -> Event:
 def test_a_strange_event_is_caught(dialect: str, mutation: Mutation) -> None:
     stream = GOOD[dialect]
     for place, event in enumerate(stream.events):
-        if event["type"] != "ping":
+        if event.get("type") != "ping":
             assert problems(stream, [*stream.events[:place], mutation(event), *stream.events[place + 1 :]]), (
                 place
             )
@@ -246,7 +266,7 @@ def test_sequence_numbers_that_do_not_start_at_nought_are_caught() -> None:
 @pytest.mark.parametrize("dialect", sorted(DIALECTS))
 def test_a_stream_that_says_something_else_is_caught(dialect: str) -> None:
     stream, other = GOOD[dialect], good(dialect)
-    other.parts[1].text = "I will not look"
+    other.parts[-2].text = '{"command":"rm"}'
     grammar = DIALECTS[dialect].grammar()
     for event in stream.events:
         assert grammar.feed(event) == []

@@ -7,16 +7,19 @@ import httpx2
 import openai
 import pytest
 from anthropic.types import MessageParam, ToolParam
+from openai.types.chat import ChatCompletionFunctionToolParam, ChatCompletionUserMessageParam
 from openai.types.responses import FunctionToolParam
 
 from checkrein.scripted_models import ModelServer, ModelSession, Script, Usage, cut, fail, say, shell, think
-from tests.scripted_models.wire import ANTHROPIC, RESPONSES
+from tests.scripted_models.wire import ANTHROPIC, CHAT, RESPONSES
 
 pytestmark = pytest.mark.anyio
 
 BASH: ToolParam = {"name": "Bash", "input_schema": {"type": "object"}}
 HI: list[MessageParam] = [{"role": "user", "content": "hi"}]
 EXEC: FunctionToolParam = {"type": "function", "name": "exec_command", "parameters": {}, "strict": False}
+SHELL: ChatCompletionFunctionToolParam = {"type": "function", "function": {"name": "bash", "parameters": {}}}
+ASKED: list[ChatCompletionUserMessageParam] = [{"role": "user", "content": "hi"}]
 USAGE = Usage(input=30, output=12, cached=10)
 
 
@@ -194,3 +197,71 @@ async def test_openai_side_request_with_a_schema_gets_json(server: ModelServer) 
         )
         assert [str(request.lane) for request in session.requests] == ["side"]
     assert response.output_text == '{"title":"a title"}'
+
+
+async def test_chat_streams_text_and_tools_and_counts_the_thinking(server: ModelServer) -> None:
+    with server.open_session(thinking_text_and_tools(), CHAT) as session:
+        async with gpt(session).chat.completions.stream(
+            model="m", messages=ASKED, tools=[SHELL], stream_options={"include_usage": True}
+        ) as stream:
+            completion = await stream.get_final_completion()
+    [choice] = completion.choices
+    assert (choice.message.content, choice.finish_reason) == ("Running it.", "tool_calls")
+    calls = [call for call in choice.message.tool_calls or () if call.type == "function"]
+    assert [(call.id, call.function.name, call.function.arguments) for call in calls] == [
+        ("one", "bash", '{"command": "ls"}'),
+        ("two", "bash", '{"command": "pwd"}'),
+    ]
+    usage = completion.usage
+    assert usage is not None
+    assert usage.prompt_tokens_details is not None
+    assert (usage.prompt_tokens, usage.total_tokens, usage.prompt_tokens_details.cached_tokens) == (
+        30,
+        42,
+        10,
+    )
+
+
+async def test_chat_tells_no_usage_that_was_not_asked_for(server: ModelServer) -> None:
+    with server.open_session(thinking_text_and_tools(), CHAT) as session:
+        stream = await gpt(session).chat.completions.create(
+            model="m", messages=ASKED, tools=[SHELL], stream=True
+        )
+        chunks = [chunk async for chunk in stream]
+    assert [chunk.usage for chunk in chunks] == [None] * len(chunks)
+    assert [choice.finish_reason for choice in chunks[-1].choices] == ["tool_calls"]
+
+
+async def test_chat_gets_the_same_answer_plain(server: ModelServer) -> None:
+    with server.open_session(thinking_text_and_tools(), CHAT) as session:
+        completion = await gpt(session).chat.completions.create(model="m", messages=ASKED, tools=[SHELL])
+    [choice] = completion.choices
+    assert choice.message.content == "Running it."
+    assert [call.id for call in choice.message.tool_calls or ()] == ["one", "two"]
+
+
+async def test_chat_raises_its_own_error_also_within_a_stream(server: ModelServer) -> None:
+    script = Script()
+    script.main([fail(401, message="no such key")])
+    script.main([say("Half an "), fail(500, message="it broke")])
+    with server.open_session(script, CHAT) as session:
+        completions = gpt(session).chat.completions
+        with pytest.raises(openai.AuthenticationError, match="no such key"):
+            await completions.create(model="m", messages=ASKED, tools=[SHELL])
+        stream = await completions.create(model="m", messages=ASKED, tools=[SHELL], stream=True)
+        with pytest.raises(openai.APIError, match="it broke"):
+            async for _ in stream:
+                pass
+
+
+async def test_chat_side_request_with_a_schema_gets_json(server: ModelServer) -> None:
+    script = Script(side="a title")
+    schema: dict[str, object] = {"type": "object", "properties": {"title": {"type": "string"}}}
+    with server.open_session(script, CHAT) as session:
+        completion = await gpt(session).chat.completions.create(
+            model="m",
+            messages=ASKED,
+            response_format={"type": "json_schema", "json_schema": {"name": "t", "schema": schema}},
+        )
+        assert [str(request.lane) for request in session.requests] == ["side"]
+    assert completion.choices[0].message.content == '{"title":"a title"}'

@@ -20,7 +20,7 @@ from checkrein.scripted_models import (
     write_file,
 )
 from checkrein.scripted_models.dialect import Event
-from checkrein.scripted_models.json_reading import as_object, as_text
+from checkrein.scripted_models.json_reading import as_list, as_object, as_text
 from checkrein.scripted_models.reply import Element
 from tests.scripted_models import sdk_types
 from tests.scripted_models.wire import Wire, ask, events_of
@@ -79,9 +79,11 @@ async def test_odd_text_arrives_character_by_character_the_same(server: ModelSer
         answer = await ask(session, wire, wire.user("hi"))
     said = ""
     for event in events_of(answer.text):
-        if event["type"] == "response.output_text.delta":
+        if event.get("type") == "response.output_text.delta":
             said += as_text(event["delta"])
         said += as_text(as_object(event.get("delta")).get("text"))
+        for choice in as_list(event.get("choices")):
+            said += as_text(as_object(as_object(choice).get("delta")).get("content"))
     assert said == ODD
 
 

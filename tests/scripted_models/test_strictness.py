@@ -301,7 +301,7 @@ async def test_a_step_that_is_not_there_is_an_error(server: ModelServer) -> None
 
 
 async def test_an_unknown_dialect_is_an_error(server: ModelServer) -> None:
-    with pytest.raises(ScriptError, match="known: anthropic-messages, openai-responses"):
+    with pytest.raises(ScriptError, match="known: anthropic-messages, openai-chat, openai-responses"):
         server.open_session(Script(), HarnessProfile(dialect="morse", toolset=ANTHROPIC.toolset))
 
 

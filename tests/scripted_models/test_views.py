@@ -75,6 +75,24 @@ STEERED: dict[str, tuple[str, JsonObject]] = {
             ],
         },
     ),
+    "pi 1.6.0": (
+        "openai-chat",
+        {
+            "messages": [
+                {"role": "system", "content": "You are an agent."},
+                {"role": "user", "content": "build it"},
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {"id": "c", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+                    ],
+                },
+                {"role": "tool", "content": "built ok\n", "tool_call_id": "c"},
+                {"role": "user", "content": "keep it small"},
+            ],
+        },
+    ),
     "codex 0.171.0": (
         "openai-responses",
         {
@@ -143,6 +161,38 @@ def test_responses_items_of_every_kind_are_read() -> None:
     ]
     assert view.calls == (ToolCall(id="p", name="apply_patch", input="*** x"),)
     assert view.results == {"p": ToolResult(error=None, text="one\ntwo")}
+    assert view.assistant_texts == ("hello",)
+
+
+def test_chat_messages_of_every_kind_are_read() -> None:
+    body: JsonObject = {
+        "messages": [
+            {"role": "developer", "content": "be brief"},
+            {
+                "role": "user",
+                "content": [{"type": "text", "text": "hi"}, {"type": "image_url", "image_url": "x"}],
+            },
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"id": "p", "type": "custom", "custom": "x"}],
+            },
+            {"role": "tool", "tool_call_id": "p", "content": [{"type": "text", "text": "one"}]},
+            {"role": "assistant", "content": "hello"},
+            {"role": "system", "content": "a late instruction"},
+        ]
+    }
+    view = DIALECTS["openai-chat"].read(body)
+    assert view.prompt_texts == ("be brief",)
+    assert [item.kind for item in view.history] == [
+        ItemKind.USER,
+        ItemKind.OTHER,
+        ItemKind.CALL,
+        ItemKind.RESULT,
+        ItemKind.ASSISTANT,
+        ItemKind.SYSTEM,
+    ]
+    assert view.results == {"p": ToolResult(error=None, text="one")}
     assert view.assistant_texts == ("hello",)
 
 

@@ -1,4 +1,4 @@
-"""Toolsets and profiles like the real ones, and requests as the two harnesses send them."""
+"""Toolsets and profiles like the real ones, and requests as the harnesses send them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import httpx2
 
 from checkrein.scripted_models import HarnessProfile, ModelSession, NativeCall
+from checkrein.scripted_models.openai_chat.events import DONE
 
 Json = dict[str, object]
 
@@ -51,9 +52,26 @@ class CodexTools:
         return NativeCall(name="apply_patch", input=f"*** Begin Patch\n{body}\n*** End Patch", custom=True)
 
 
+class PiTools:
+    """The tools of pi 1.6.0."""
+
+    def shell(self, command: str) -> NativeCall:
+        return NativeCall(name="bash", input={"command": command})
+
+    def write_file(self, path: str, text: str) -> NativeCall:
+        return NativeCall(name="write", input={"path": path, "content": text})
+
+    def edit_file(self, path: str, old: str, new: str) -> NativeCall:
+        return NativeCall(name="edit", input={"path": path, "edits": [{"oldText": old, "newText": new}]})
+
+    def read_file(self, path: str) -> NativeCall:
+        return NativeCall(name="read", input={"path": path})
+
+
 ANTHROPIC = HarnessProfile(dialect="anthropic-messages", toolset=ClaudeCodeTools())
 RESPONSES = HarnessProfile(dialect="openai-responses", toolset=CodexTools())
-PROFILES = {profile.dialect: profile for profile in (ANTHROPIC, RESPONSES)}
+CHAT = HarnessProfile(dialect="openai-chat", toolset=PiTools())
+PROFILES = {profile.dialect: profile for profile in (ANTHROPIC, RESPONSES, CHAT)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,16 +97,20 @@ class Wire:
                 "messages": list(history),
                 **more,
             }
+        if self.profile is CHAT:
+            options: Json = {"stream_options": {"include_usage": True}} if stream else {}
+            said: Json = {"model": "m", "stream": stream, "messages": list(history), **options}
+            return {**said, "tools": listed, **more} if tools else {**said, **more}
         return {"model": "m", "stream": stream, "tools": listed, "input": list(history), **more}
 
     def user(self, text: str) -> Json:
         """A user message."""
-        kind = "text" if self.profile is ANTHROPIC else "input_text"
+        kind = "input_text" if self.profile is RESPONSES else "text"
         return {"role": "user", "content": [{"type": kind, "text": text}]}
 
     def assistant(self, text: str) -> Json:
         """An assistant message."""
-        kind = "text" if self.profile is ANTHROPIC else "output_text"
+        kind = "output_text" if self.profile is RESPONSES else "text"
         return {"role": "assistant", "content": [{"type": kind, "text": text}]}
 
     def call(self, id: str, name: str = "Bash") -> Json:
@@ -96,29 +118,37 @@ class Wire:
         if self.profile is ANTHROPIC:
             block = {"type": "tool_use", "id": id, "name": name, "input": {"command": "ls"}}
             return {"role": "assistant", "content": [block]}
+        if self.profile is CHAT:
+            function = {"name": name, "arguments": '{"command":"ls"}'}
+            call = {"id": id, "type": "function", "function": function}
+            return {"role": "assistant", "content": None, "tool_calls": [call]}
         return {"type": "function_call", "call_id": id, "name": name, "arguments": '{"cmd":"ls"}'}
 
     def result(self, id: str, text: str, *, error: bool = False) -> Json:
-        """A tool result in the history; Responses has no error mark."""
+        """A tool result in the history; only Messages has an error mark."""
         if self.profile is ANTHROPIC:
             block: Json = {"type": "tool_result", "tool_use_id": id, "content": text, "is_error": error}
             return {"role": "user", "content": [block]}
+        if self.profile is CHAT:
+            return {"role": "tool", "tool_call_id": id, "content": text}
         return {"type": "function_call_output", "call_id": id, "output": text}
 
 
 WIRES = {
     "anthropic-messages": Wire(profile=ANTHROPIC, path="/v1/messages?beta=true"),
     "openai-responses": Wire(profile=RESPONSES, path="/v1/responses"),
+    "openai-chat": Wire(profile=CHAT, path="/v1/chat/completions"),
 }
 
 
 def events_of(body: str) -> list[Json]:
-    """The events of an event stream, each checked to carry its own name."""
+    """The events of an event stream, each checked to carry its own name if it has one."""
     events: list[Json] = []
     for block in body.removesuffix("\n\n").split("\n\n"):
-        name, data = block.split("\n")
-        event = json.loads(data.removeprefix("data: "))
-        assert name == f"event: {event['type']}"
+        *name, data = block.split("\n")
+        text = data.removeprefix("data: ")
+        event: Json = dict(DONE) if text == "[DONE]" else json.loads(text)
+        assert name == ([f"event: {event['type']}"] if "type" in event else [])
         events.append(event)
     return events
 

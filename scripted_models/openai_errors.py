@@ -18,8 +18,3 @@ def error(status: int, message: str) -> Event:
     fallback = ("server_error", None) if status >= 500 else ("invalid_request_error", None)
     kind, code = ERRORS.get(status, fallback)
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
-
-
-def stream_code(status: int) -> str:
-    """Return the code of `response.failed` that stands for an HTTP status."""
-    return "rate_limit_exceeded" if status == 429 else "invalid_prompt" if status < 500 else "server_error"

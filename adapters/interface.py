@@ -21,17 +21,24 @@ from checkrein.adapters.transport import HarnessProcess, ProcessInfo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarnessBinary:
-    """The executable of a harness.
+    """The program of a harness.
 
     Args:
-        path: the native executable, never a launcher script.
+        path: a native executable, or the JavaScript that is the harness; never a script that starts another program.
         version: its version as its package says; None when the path was given by hand.
         sha256: hex digest of the file.
+        launcher: the words before it on the command line, for a program that something else runs.
     """
 
     path: Path
     version: str | None
     sha256: str
+    launcher: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The words that start it, its own arguments aside."""
+        return (*self.launcher, str(self.path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,16 +61,19 @@ class ModelEndpoint:
     """Where the harness finds its model, when not where it would by itself.
 
     Args:
-        base_url: without a trailing slash; the dialect's own path (`/v1/messages`, `/v1/responses`) follows it.
+        base_url: without a trailing slash; the dialect's own path (`/v1/messages`, `/v1/responses`,
+            `/v1/chat/completions`) follows it.
         api_key: the key that the harness sends there.
         model: the model's name; None leaves the adapter's default.
         retries: how often the harness tries a failed request again; None leaves the adapter's default.
+        dialect: what is spoken there, one of the manifest's; None for the first of these.
     """
 
     base_url: str
     api_key: str = field(repr=False)
     model: str | None = None
     retries: int | None = None
+    dialect: str | None = None
 
 
 class Origin(StrEnum):
@@ -107,7 +117,7 @@ class Launch:
     """How to start the process.
 
     Args:
-        argv: the command line; `argv[0]` is the binary.
+        argv: the command line; it begins with the `command` of the binary.
         environment: the complete environment.
         cwd: the directory of the process, which need not be the workspace.
     """

@@ -32,7 +32,7 @@ class KitFacts:
         transcripts: shell patterns, relative to HOME, of the files in which the harness keeps its conversations.
         state: the same for files that any turn may change; a grant in one of them would be seen by its text.
         persistent_grant: the line that answers a question (given as its message) with the harness's own lasting
-            grant; the negative control of `allow_always`.
+            grant; the negative control of `allow_always`. None for a harness that has no such grant.
         widening: see there.
         adapter_enforces: ids of the clauses that hold on this harness only by the adapter's help (`docs/harnesses/`).
             Clauses that are the adapter's on every harness are not listed: their scenarios say so.
@@ -41,6 +41,6 @@ class KitFacts:
     profile: HarnessProfile
     transcripts: tuple[str, ...]
     state: tuple[str, ...]
-    persistent_grant: Callable[[Mapping[str, object]], bytes]
+    persistent_grant: Callable[[Mapping[str, object]], bytes] | None
     widening: Widening
     adapter_enforces: frozenset[str] = frozenset()

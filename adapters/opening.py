@@ -16,7 +16,7 @@ from checkrein.adapters.interface import HarnessAdapter, HarnessBinary, ModelEnd
 from checkrein.adapters.interrupting import LadderTimes
 from checkrein.adapters.manifest import Capability, Support
 from checkrein.adapters.policy import Policy, parse_policy
-from checkrein.adapters.provision import locate_harness
+from checkrein.adapters.provision import launcher_of, locate_harness
 from checkrein.adapters.registry import find_harness
 from checkrein.adapters.session import Session
 from checkrein.adapters.transport import Tap, clean_environment
@@ -32,9 +32,15 @@ def installed_binary(harness: str, version: str | None = None) -> HarnessBinary:
 
     Raises:
         HarnessMissing: it is not installed.
+        ProvisionError: it is, but what has to run it is not there.
     """
     found = locate_harness(harness if version is None else f"{harness}@{version}")
-    return HarnessBinary(path=found.binary, version=found.version, sha256=found.binary_sha256)
+    return HarnessBinary(
+        path=found.binary,
+        version=found.version,
+        sha256=found.binary_sha256,
+        launcher=launcher_of(found.binary, harness=harness),
+    )
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from checkrein.adapters.interface import HarnessAdapter, HarnessBinary
 from checkrein.adapters.kit_facts import KitFacts
 from checkrein.adapters.manifest import Manifest, Support
 from checkrein.adapters.opening import installed_binary
-from checkrein.adapters.provision import parse_request
+from checkrein.adapters.provision import launcher_of, parse_request
 from checkrein.adapters.provision.installed import file_sha256
 from checkrein.adapters.registry import GROUP, find_harness, harness_names
 from checkrein.conformance.clauses import Clause
@@ -121,7 +121,7 @@ def parse_target(text: str) -> TargetRequest:
             f"there is no harness {wanted.name!r}", advice=f"known: {', '.join(harness_names()) or 'none'}"
         )
     if equals and not Path(path).is_file():
-        raise BadRequest("there is no such file", where=path, advice="name the harness's native executable")
+        raise BadRequest("there is no such file", where=path, advice="name the harness's own program")
     return TargetRequest(
         harness=wanted.name, version=wanted.version, path=Path(path).resolve() if equals else None
     )
@@ -153,7 +153,10 @@ def requested_binary(request: TargetRequest) -> HarnessBinary:
     if request.path is None:
         return installed_binary(request.harness, request.version)
     return HarnessBinary(
-        path=request.path, version=request.version or LOCAL, sha256=file_sha256(request.path)
+        path=request.path,
+        version=request.version or LOCAL,
+        sha256=file_sha256(request.path),
+        launcher=launcher_of(request.path, harness=request.harness),
     )
 
 

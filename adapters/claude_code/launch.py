@@ -56,7 +56,7 @@ def launch_of(spec: SessionSpec, session_id: str) -> Launch:
     _refuse_own_state_in_workspace(spec, environment)
     if spec.home is not None:
         _temporary(spec.home).mkdir(parents=True, exist_ok=True)
-    argv = [str(spec.binary.path), *SPEAKING, *_closing(spec), *_conversation(spec, session_id)]
+    argv = [*spec.binary.command, *SPEAKING, *_closing(spec), *_conversation(spec, session_id)]
     if spec.endpoint is not None and spec.endpoint.model is not None:
         argv += ["--model", spec.endpoint.model]
     return Launch(argv=tuple(argv), environment=environment, cwd=spec.cwd)

@@ -83,7 +83,7 @@ def launch(spec: SessionSpec) -> Launch:
     if spec.endpoint is not None:
         environment[KEY_VARIABLE] = spec.endpoint.api_key
     overrides = [f"{name}={msgspec.json.encode(value).decode()}" for name, value in _overrides(spec).items()]
-    argv = [str(spec.binary.path), "app-server", *(part for text in overrides for part in ("-c", text))]
+    argv = [*spec.binary.command, "app-server", *(part for text in overrides for part in ("-c", text))]
     # Not the workspace: nothing that is looked up beside the process may come from there.
     neutral = directory if directory.is_dir() else Path("/")
     return Launch(argv=tuple(argv), environment=environment, cwd=neutral)

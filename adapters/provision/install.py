@@ -41,6 +41,7 @@ from checkrein.adapters.provision.npm import (
 from checkrein.adapters.provision.pins import default_version
 from checkrein.adapters.provision.platforms import platform_name
 from checkrein.adapters.provision.request import HarnessRequest, parse_request
+from checkrein.adapters.provision.runtime import check_node
 from checkrein.adapters.provision.source import NpmPackage, NpmSource, find_source
 
 #: How long one installation may take, and how long to wait for another process that installs the same.
@@ -128,6 +129,8 @@ def install_harness(
         tell(Phase.ALREADY, version)
         return there
     package = source.package_for(version, platform_name())
+    if source.node is not None:
+        check_node(source.harness, source.node)
     node = node or find_node()
     with cache.lock(
         source.harness,

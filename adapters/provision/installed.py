@@ -53,7 +53,7 @@ class InstalledHarness:
     Args:
         harness: name of the harness.
         version: its version.
-        binary: absolute path of the native executable.
+        binary: absolute path of the program: a native executable, or JavaScript.
         binary_sha256: hex digest of that file.
         package: npm name and version of the package that it came in, `NAME@VERSION`.
         integrity: the package's checksum as npm's lock file has it (`sha512-…`).

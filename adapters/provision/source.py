@@ -1,8 +1,9 @@
 """Where npm has a harness, as data: one `install.toml` per adapter folder.
 
 The file holds the four patterns of `NpmSource` and a table `[platforms]`: for each platform (the words of
-`platforms.platform_name`) the values of the placeholders. `{version}` is always there. An outside adapter package
-brings its own `install.toml`, and may name its `default_version` in it.
+`platforms.platform_name`) the values of the placeholders. `{version}` is always there. A harness of JavaScript names
+the oldest `node` that runs it. An outside adapter package brings its own `install.toml`, and may name its
+`default_version` in it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class _InstallFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     binary: str
     platforms: dict[str, dict[str, str]]
     default_version: str | None = None
+    node: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ class NpmPackage:
     Args:
         name: its npm name, such as `@openai/codex`.
         version: its npm version, such as `0.171.0-linux-x64`.
-        binary: path of the native executable inside the package.
+        binary: path of the program inside the package: a native executable, or JavaScript.
     """
 
     name: str
@@ -55,9 +57,10 @@ class NpmSource:
         versions_of: the npm package whose versions and tags are those of the harness.
         package: pattern of the npm name of the platform's package.
         version: pattern of its npm version.
-        binary: pattern of the executable's path inside the package.
+        binary: pattern of the program's path inside the package.
         platforms: for each supported platform, the values of the placeholders in the patterns.
         default_version: the version to install when none is named; None leaves it to the pins.
+        node: the oldest version of Node that runs the program; None for a native executable.
     """
 
     harness: str
@@ -67,6 +70,7 @@ class NpmSource:
     binary: str
     platforms: Mapping[str, Mapping[str, str]]
     default_version: str | None = None
+    node: str | None = None
 
     def package_for(self, version: str, platform: str) -> NpmPackage:
         """The package of one version for one platform.
@@ -125,6 +129,7 @@ def load_source(harness: str, package: str) -> NpmSource:
         binary=data.binary,
         platforms=data.platforms,
         default_version=data.default_version,
+        node=data.node,
     )
 
 

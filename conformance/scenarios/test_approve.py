@@ -258,8 +258,11 @@ async def test_the_harness_own_lasting_grant_is_caught(arena: Arena) -> None:
         # The newest line that names the call and can be answered is the question.
         questions = arena.wire.received(lambda row: approval.call.call_id in row.text and _is_asked(row))
         arena.require(questions, f"the question about {approval.call.call_id} is on the wire")
+        grant = arena.target.kit.persistent_grant
+        arena.require(grant, "the kit knows the harness's own lasting grant")
         assert session.link is not None
-        await session.link.process.send(arena.target.kit.persistent_grant(questions[-1].message))
+        assert grant is not None
+        await session.link.process.send(grant(questions[-1].message))
         await finish(arena, turn)
         written = lasting_changes(arena, before)
         arena.judge(

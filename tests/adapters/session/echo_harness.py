@@ -168,7 +168,7 @@ class EchoHarness(HarnessAdapter):
         return Manifest(name="echo", title="Echo", vendor="tests", dialects=(), capabilities=yes)
 
     def launch(self, spec: SessionSpec) -> Launch:
-        argv = (str(spec.binary.path), "-I", "-S", "-c", self.program)
+        argv = (*spec.binary.command, "-I", "-S", "-c", self.program)
         return Launch(argv=argv, environment=spec.environment, cwd=spec.cwd)
 
     def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:

@@ -1,0 +1,34 @@
+"""pi as a scripted model sees it: how its tools are called, which requests are which.
+
+pi 1.3.0 and 1.6.0 send their tools with every request of a turn, whatever the dialect. They keep the history that they
+sent, but for what a compaction replaces.
+"""
+
+from __future__ import annotations
+
+from checkrein.scripted_models import HarnessProfile, NativeCall
+
+DIALECT = "openai-chat"
+
+
+class PiTools:
+    """pi's own tools."""
+
+    def shell(self, command: str) -> NativeCall:
+        """Return the call that runs one shell line and waits for it, however long it takes."""
+        return NativeCall(name="bash", input={"command": command})
+
+    def write_file(self, path: str, text: str) -> NativeCall:
+        """Return the call that writes the file, new or not."""
+        return NativeCall(name="write", input={"path": path, "content": text})
+
+    def edit_file(self, path: str, old: str, new: str) -> NativeCall:
+        """Return the call that replaces `old`, which must be there once, by `new`."""
+        return NativeCall(name="edit", input={"path": path, "edits": [{"oldText": old, "newText": new}]})
+
+    def read_file(self, path: str) -> NativeCall:
+        """Return the call that shows the file."""
+        return NativeCall(name="read", input={"path": path})
+
+
+PROFILE = HarnessProfile(dialect=DIALECT, toolset=PiTools())

@@ -29,6 +29,8 @@ class Capability(StrEnum):
     APPROVALS = "approvals"
     DENY_MESSAGE = "deny_message"
     ALLOW_ALWAYS = "allow_always"
+    #: grants of the harness's own, which outlive a turn; no driver is given one
+    LASTING_GRANT = "lasting_grant"
     RESUME = "resume"
     FORK = "fork"
     USAGE = "usage"

@@ -230,8 +230,8 @@ class PiConnection(Connection):
     async def interrupt(self) -> None:
         """See `Connection.interrupt`.
 
-        An abort that comes before the prompt is answered is lost, so that is waited for. What is queued would be part of
-        the conversation after an abort, so it is taken back first.
+        An abort that comes before the prompt is answered is lost, so that is waited for. What is queued would be part
+        of the conversation after an abort, so it is taken back first.
         """
         turn = self._translator.turn
         if turn is None:

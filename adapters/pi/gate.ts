@@ -50,6 +50,13 @@ export default function (pi: ExtensionAPI) {
 		return { block: true, reason: message ? `Not approved by the user, who says: ${message}` : "Not approved by the user." };
 	});
 
+	// pi drops what an interrupted answer had said, and leaves the model no sign that it was stopped.
+	pi.on("agent_settled", (event) => {
+		if (!event.aborted) return;
+		const content = "[The user interrupted the turn before this message.]";
+		pi.sendMessage({ customType: "checkrein", content, display: true });
+	});
+
 	// Only pi itself knows, without a race, whether a turn runs when a steer arrives.
 	pi.on("input", (event) => {
 		if (!event.text.startsWith(mark)) return { action: "continue" };

@@ -28,6 +28,7 @@ KIT = KitFacts(
             "approve.edit.asks",
             "approve.read-outside.asks",
             "interrupt.approval-open.quiet",
+            "interrupt.mark.visible",  # pi drops the interrupted answer without a word: the gate leaves one
             "steer.order.kept",  # by default one steer goes with each request: our settings ask for all
             "record.usage.per-turn",  # tokens are told for each answer
         }

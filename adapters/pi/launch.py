@@ -163,7 +163,7 @@ def _provider(endpoint: ModelEndpoint) -> dict[str, object]:
             f"pi does not speak {dialect}", where="endpoint.dialect", advice=f"it speaks {', '.join(_APIS)}"
         )
     api, path = _APIS[dialect]
-    model = {
+    model: dict[str, object] = {
         "id": _model(endpoint),
         "name": _model(endpoint),
         "reasoning": False,
@@ -172,6 +172,8 @@ def _provider(endpoint: ModelEndpoint) -> dict[str, object]:
         "maxTokens": 16_384,
         # Nobody has told a price: a cost of nothing is reported as unknown.
         "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+        # Sends the conversation's id along, as it is sent to OpenAI and Anthropic themselves.
+        "compat": {"sendSessionAffinityHeaders": True} if dialect != "openai-responses" else {},
     }
     return {"baseUrl": f"{endpoint.base_url}{path}", "api": api, "models": [model]}
 

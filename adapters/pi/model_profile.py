@@ -6,7 +6,8 @@ sent, but for what a compaction replaces.
 
 from __future__ import annotations
 
-from checkrein.scripted_models import HarnessProfile, NativeCall
+from checkrein.scripted_models import HarnessProfile, NativeCall, ParsedRequest
+from checkrein.scripted_models.json_reading import as_text
 
 DIALECT = "openai-chat"
 
@@ -31,4 +32,9 @@ class PiTools:
         return NativeCall(name="read", input={"path": path})
 
 
-PROFILE = HarnessProfile(dialect=DIALECT, toolset=PiTools())
+def conversation(request: ParsedRequest) -> str:
+    """Return pi's session id: a header with Chat Completions and Messages, the cache's key with Responses."""
+    return request.headers.get("x-session-affinity", "") or as_text(request.body.get("prompt_cache_key"))
+
+
+PROFILE = HarnessProfile(dialect=DIALECT, toolset=PiTools(), conversation=conversation)

@@ -3,7 +3,7 @@
 Facts about 1.6.0 and 1.3.0 that the code rests on (docs/harnesses/pi.md):
 
 * `agent_settled` ends a turn. `agent_end` does not: retries and steers follow it.
-* A turn was interrupted exactly if `agent_settled` says `aborted`; the stop reason of the last answer differs by version.
+* A turn was interrupted exactly if `agent_settled` says `aborted`; the last answer's stop reason differs by version.
 * A failed answer has stop reason `error`, the status and the body of the model's error in its text; a retry follows it
   or not. The turn failed if the last answer did.
 * `tool_execution_start` comes before the gate's question about the call.
@@ -20,7 +20,6 @@ from checkrein.adapters.native import (
     NativeEvent,
     Notice,
     NoticeKind,
-    TextDelta,
     TextDone,
     ToolFinished,
     ToolStarted,

@@ -1,0 +1,145 @@
+"""The relay: the real CLI as a child, its streams passed on line by line through one misbehaviour."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from types import FrameType
+
+from checkrein.conformance.peers.order import Order
+from checkrein.conformance.peers.writing import write_whole
+
+READ_BYTES = 64 * 1024
+STDIN, STDOUT, STDERR = 0, 1, 2
+
+
+class Misbehaviour:
+    """One way to misbehave; this one passes everything on. Lines come without their line feed.
+
+    Args:
+        order: what is asked for.
+        relay: to write with.
+    """
+
+    def __init__(self, order: Order, relay: Relay) -> None:
+        self.order = order
+        self.relay = relay
+
+    def heard(self, data: bytes) -> None:
+        """Bytes of the driver, before they are lines; nothing more is read until this returns."""
+
+    def from_driver(self, line: bytes) -> None:
+        """A line of the driver."""
+        self.relay.to_harness(line)
+
+    def from_harness(self, line: bytes) -> None:
+        """A line of the harness."""
+        self.relay.to_driver(line)
+
+    def input_ended(self) -> None:
+        """The driver closed our input."""
+        self.relay.close_input()
+
+    def told_to_end(self) -> None:
+        """SIGTERM came."""
+        self.relay.pass_signal(signal.SIGTERM)
+
+
+class Relay:
+    """The streams between driver and real CLI; standard error is the real CLI's own.
+
+    Args:
+        argv: the real command line.
+    """
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._real = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        assert self._real.stdin is not None
+        assert self._real.stdout is not None
+        self._real_input = self._real.stdin
+        self._real_output = self._real.stdout.fileno()
+        self._to_driver = threading.RLock()
+        self._to_harness = threading.RLock()
+
+    def run(self, misbehaviour: Misbehaviour) -> int:
+        """Pass on until the real CLI has ended and all it said is passed on; its exit status, or our own signal."""
+
+        def told_to_end(_: int, __: FrameType | None) -> None:
+            misbehaviour.told_to_end()
+
+        signal.signal(signal.SIGTERM, told_to_end)
+        listening = threading.Thread(target=self._listen, args=(misbehaviour,), daemon=True)
+        speaking = threading.Thread(target=self._speak, args=(misbehaviour,), daemon=True)
+        listening.start()
+        speaking.start()
+        status = self._real.wait()
+        speaking.join()
+        if status < 0:
+            signal.signal(-status, signal.SIG_DFL)
+            os.kill(os.getpid(), -status)
+        return status
+
+    def _listen(self, misbehaviour: Misbehaviour) -> None:
+        read_lines(STDIN, misbehaviour.from_driver, heard=misbehaviour.heard)
+        misbehaviour.input_ended()
+
+    def _speak(self, misbehaviour: Misbehaviour) -> None:
+        read_lines(self._real_output, misbehaviour.from_harness)
+
+    def to_driver(self, *lines: bytes) -> None:
+        """Send whole lines, with nothing in between."""
+        self.raw_to_driver(b"".join(line + b"\n" for line in lines))
+
+    def raw_to_driver(self, *pieces: bytes, apart: Callable[[], None] | None = None) -> None:
+        """Send bytes as they are, one write per piece.
+
+        Args:
+            apart: called between two pieces.
+        """
+        with self._to_driver, contextlib.suppress(BrokenPipeError):
+            for n, piece in enumerate(pieces):
+                if n and apart is not None:
+                    apart()
+                write_whole(STDOUT, piece)
+
+    def to_harness(self, line: bytes) -> None:
+        """Pass a line on to the real CLI, unless it has ended."""
+        with self._to_harness, contextlib.suppress(OSError, ValueError):
+            write_whole(self._real_input.fileno(), line + b"\n")
+
+    def close_input(self) -> None:
+        """Close the real CLI's input."""
+        with self._to_harness, contextlib.suppress(OSError):
+            self._real_input.close()
+
+    def pass_signal(self, number: int) -> None:
+        """Send a signal to the real CLI."""
+        self._real.send_signal(number)
+
+    def end(self, status: int, last_words: str) -> None:
+        """Kill the real CLI and end with that exit status, without a farewell on the wire."""
+        self._real.kill()
+        self._real.wait()
+        write_whole(STDERR, f"{last_words}\n".encode())
+        os._exit(status)
+
+
+def read_lines(
+    fd: int, line: Callable[[bytes], None], *, heard: Callable[[bytes], None] | None = None
+) -> None:
+    """Read to the end, line by line; an unterminated last line counts as one."""
+    pending: list[bytes] = []
+    while data := os.read(fd, READ_BYTES):
+        if heard is not None:
+            heard(data)
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            line(b"".join((*pending, piece)))
+            pending.clear()
+        pending.append(rest)
+    if last := b"".join(pending):
+        line(last)

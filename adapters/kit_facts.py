@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from checkrein.scripted_models import HarnessProfile
+from checkrein.scripted_models import HarnessProfile, NativeCall
+
+WireMessage = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,21 @@ class Widening:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InterruptSigns:
+    """How an interrupt shows on the wire. Each takes decoded lines.
+
+    Args:
+        asks: whether a line to the harness asks it to stop the turn.
+        acknowledges: whether a line of the harness (the second one) acknowledges that request (the first one).
+        ends_turn: whether a line of the harness tells that the turn has ended.
+    """
+
+    asks: Callable[[WireMessage], bool]
+    acknowledges: Callable[[WireMessage, WireMessage], bool]
+    ends_turn: Callable[[WireMessage], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KitFacts:
     """One harness, for the kit.
 
@@ -34,6 +51,8 @@ class KitFacts:
         persistent_grant: the line that answers a question (given as its message) with the harness's own lasting
             grant; the negative control of `allow_always`.
         widening: see there.
+        interrupt_signs: see there.
+        background_call: the call that starts a shell line as a background job, which the model does not wait for.
         adapter_enforces: ids of the clauses that hold on this harness only by the adapter's help (`docs/harnesses/`).
             Clauses that are the adapter's on every harness are not listed: their scenarios say so.
     """
@@ -43,4 +62,6 @@ class KitFacts:
     state: tuple[str, ...]
     persistent_grant: Callable[[Mapping[str, object]], bytes]
     widening: Widening
+    interrupt_signs: InterruptSigns
+    background_call: Callable[[str], NativeCall]
     adapter_enforces: frozenset[str] = frozenset()

@@ -61,6 +61,7 @@ class Wire:
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._rows: dict[int, WireRow] = {}
+        self._watchers: list[tuple[WirePredicate, Callable[[WireRow], None]]] = []
 
     def tap(self, direction: Direction, line: bytes) -> None:
         """Take one line in."""
@@ -76,7 +77,15 @@ class Wire:
         source = Source.DRIVER if direction is Direction.TO_HARNESS else Source.HARNESS
         data: dict[str, object] = {"message": message} if message else {"text": text}
         row = self._timeline.record(source, direction.value, **data)
-        self._rows[row.n] = WireRow(n=row.n, at_ms=row.at_ms, direction=direction, message=message, text=text)
+        line_row = WireRow(n=row.n, at_ms=row.at_ms, direction=direction, message=message, text=text)
+        self._rows[row.n] = line_row
+        for predicate, act in self._watchers:
+            if predicate(line_row):
+                act(line_row)
+
+    def when(self, predicate: WirePredicate, act: Callable[[WireRow], None]) -> None:
+        """Run `act` at every line that fulfils the predicate, before the driver has read it; it must be quick."""
+        self._watchers.append((predicate, act))
 
     @property
     def rows(self) -> tuple[WireRow, ...]:

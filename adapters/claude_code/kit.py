@@ -9,7 +9,8 @@ import msgspec
 
 from checkrein.adapters.claude_code.launch import PERMISSION_MODE
 from checkrein.adapters.claude_code.model_profile import PROFILE
-from checkrein.adapters.kit_facts import KitFacts, Widening
+from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening
+from checkrein.scripted_models import NativeCall
 
 
 def persistent_grant(question: Mapping[str, object]) -> bytes:
@@ -21,6 +22,25 @@ def persistent_grant(question: Mapping[str, object]) -> bytes:
     answer = {"behavior": "allow", "updatedInput": call, "updatedPermissions": [grant]}
     response = {"subtype": "success", "request_id": question["request_id"], "response": answer}
     return msgspec.json.encode({"type": "control_response", "response": response})
+
+
+def background_call(command: str) -> NativeCall:
+    """A command for which the model does not wait."""
+    call = {"command": command, "description": "scripted", "run_in_background": True}
+    return NativeCall(name="Bash", input=call)
+
+
+def _asks_to_stop(line: Mapping[str, object]) -> bool:
+    request = line.get("request")
+    return isinstance(request, dict) and cast("dict[str, object]", request).get("subtype") == "interrupt"
+
+
+def _acknowledges(asked: Mapping[str, object], line: Mapping[str, object]) -> bool:
+    response = line.get("response")
+    return (
+        isinstance(response, dict)
+        and cast("dict[str, object]", response).get("request_id") == asked["request_id"]
+    )
 
 
 KIT = KitFacts(
@@ -36,6 +56,12 @@ KIT = KitFacts(
     ),
     persistent_grant=persistent_grant,
     widening=Widening(argv={PERMISSION_MODE: "acceptEdits"}),
+    interrupt_signs=InterruptSigns(
+        asks=_asks_to_stop,
+        acknowledges=_acknowledges,
+        ends_turn=lambda line: line.get("type") == "result",
+    ),
+    background_call=background_call,
     adapter_enforces=frozenset(
         {
             "approve.always.not-wider",  # the suggestions hold `acceptEdits` and whole directories

@@ -9,7 +9,11 @@ import msgspec
 
 from checkrein.adapters.codex.launch import ASKING
 from checkrein.adapters.codex.model_profile import PROFILE
-from checkrein.adapters.kit_facts import KitFacts, Widening
+from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening
+from checkrein.scripted_models import NativeCall
+
+#: how long exec_command waits before it leaves a command in the background, in ms; its shortest (0.171.0)
+SHORTEST_WAIT_MS = 250
 
 
 def persistent_grant(question: Mapping[str, object]) -> bytes:
@@ -18,6 +22,11 @@ def persistent_grant(question: Mapping[str, object]) -> bytes:
     amendment = {"execpolicy_amendment": parameters["proposedExecpolicyAmendment"]}
     decision = {"decision": {"acceptWithExecpolicyAmendment": amendment}}
     return msgspec.json.encode({"id": question["id"], "result": decision})
+
+
+def background_call(command: str) -> NativeCall:
+    """A command for which the model does not wait: a background terminal, as soon as it outlives the wait."""
+    return NativeCall(name="exec_command", input={"cmd": command, "yield_time_ms": SHORTEST_WAIT_MS})
 
 
 KIT = KitFacts(
@@ -36,6 +45,12 @@ KIT = KitFacts(
     ),
     persistent_grant=persistent_grant,
     widening=Widening(lines={f'"approvalPolicy":"{ASKING}"'.encode(): b'"approvalPolicy":"on-request"'}),
+    interrupt_signs=InterruptSigns(
+        asks=lambda line: line.get("method") == "turn/interrupt",
+        acknowledges=lambda asked, line: "method" not in line and line.get("id") == asked["id"],
+        ends_turn=lambda line: line.get("method") == "turn/completed",
+    ),
+    background_call=background_call,
     adapter_enforces=frozenset(
         {
             "interrupt.tool-running.quiet",  # the interrupted command lives on until its terminal is cleaned

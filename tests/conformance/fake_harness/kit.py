@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from checkrein.adapters.kit_facts import KitFacts, Widening
+from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening
 from checkrein.scripted_models import HarnessProfile, NativeCall
 
 
@@ -34,4 +34,10 @@ KIT = KitFacts(
     state=(),
     persistent_grant=_no_grant,
     widening=Widening(),
+    interrupt_signs=InterruptSigns(
+        asks=lambda line: line.get("do") == "interrupt",
+        acknowledges=lambda _, line: line.get("event") == "closed",
+        ends_turn=lambda line: line.get("event") == "closed",
+    ),
+    background_call=lambda command: NativeCall(name="sh", input={"command": f"{command} &"}),
 )

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from checkrein.adapters.errors import Unsupported
+from checkrein.adapters.errors import CallExpired, HarnessDied
 from checkrein.adapters.manifest import Manifest
 from checkrein.adapters.native import NativeEvent, Question
 from checkrein.adapters.policy import Policy
@@ -246,5 +248,15 @@ class HarnessAdapter(ABC):
         """
 
     @abstractmethod
+    async def withdraw(self, steer_id: str) -> bool:
+        """Take back a steer that the harness took; returns whether it dropped it, so that no request will hold it.
+
+        Overridden where the manifest does not say that the harness cannot.
+
+        Raises:
+            Unsupported: the harness has no such call.
+        """
+        raise Unsupported("this harness cannot take back a steer")
+
     def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
         """Speak with a process that was launched for that spec."""

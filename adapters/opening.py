@@ -11,10 +11,10 @@ from pathlib import Path
 import anyio
 
 from checkrein.adapters.approvals import approval_seconds_from_environment
-from checkrein.adapters.errors import BadRequest, Unsupported
+from checkrein.adapters.errors import BadRequest
 from checkrein.adapters.interface import HarnessAdapter, HarnessBinary, ModelEndpoint, Origin, SessionSpec
 from checkrein.adapters.interrupting import LadderTimes
-from checkrein.adapters.manifest import Capability, Support
+from checkrein.adapters.manifest import Capability
 from checkrein.adapters.policy import Policy, parse_policy
 from checkrein.adapters.provision import locate_harness
 from checkrein.adapters.registry import find_harness
@@ -104,6 +104,7 @@ async def open_session(
         if approval_seconds is None
         else approval_seconds,
         ladder=ladder or LadderTimes(),
+        manifest=adapter.manifest,
     )
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
@@ -130,10 +131,10 @@ def _origin(adapter: HarnessAdapter, resume: str | None, fork: str | None) -> tu
         case None, None:
             return Origin.NEW, str(uuid.uuid4())
         case str() as session_id, None:
-            _demand(adapter, Capability.RESUME)
+            adapter.manifest.demand(Capability.RESUME)
             return Origin.RESUME, session_id
         case None, str() as session_id:
-            _demand(adapter, Capability.FORK)
+            adapter.manifest.demand(Capability.FORK)
             return Origin.FORK, session_id
         case _:
             raise BadRequest(
@@ -160,16 +161,8 @@ def _environment(
 def _policy(adapter: HarnessAdapter, policy: str | Policy) -> Policy:
     parsed = parse_policy(policy)
     if parsed is not Policy.AUTO:
-        _demand(adapter, Capability.APPROVALS)
+        adapter.manifest.demand(Capability.APPROVALS)
     return parsed
-
-
-def _demand(adapter: HarnessAdapter, capability: Capability) -> None:
-    if adapter.manifest.support(capability) is Support.NO:
-        raise Unsupported(
-            f"{adapter.manifest.title} has no {capability.value.replace('_', ' ')}",
-            where=adapter.manifest.name,
-        )
 
 
 def _workspace(cwd: str | os.PathLike[str]) -> Path:

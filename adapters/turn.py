@@ -22,6 +22,7 @@ from checkrein.adapters.events import ApprovalChanged, Event, SteerChanged, Turn
 from checkrein.adapters.interface import Decision
 from checkrein.adapters.interrupting import InterruptLadder, LadderTimes, Stopped
 from checkrein.adapters.link import Link
+from checkrein.adapters.manifest import Capability, Manifest
 from checkrein.adapters.native import (
     Asked,
     BackgroundJob,
@@ -66,11 +67,13 @@ class TurnSettings:
         policy: who decides over calls.
         approval_seconds: how long an approval waits for a person.
         ladder: the times of the interrupt ladder.
+        manifest: what the harness can do.
     """
 
     policy: Policy
     approval_seconds: float
     ladder: LadderTimes
+    manifest: Manifest
 
 
 class Turn:
@@ -126,6 +129,7 @@ class Turn:
         self._ledger = SteerLedger(
             waiting=self._events.unbounded,
             changed=lambda steer: self._events.put(SteerChanged(steer=steer, state=steer.state)),
+            withdraw=self._withdraw,
         )
         self._ladder = InterruptLadder(
             link,
@@ -388,6 +392,10 @@ class Turn:
                 return
 
     async def _answer(self, question: Question, decision: Decision) -> None:
+    async def _withdraw(self, steer: Steer) -> None:
+        self._settings.manifest.demand(Capability.WITHDRAW)
+        await self._ledger.withdraw(steer, ask=self._link.connection.withdraw)
+
         with self._events.unbounded():
             await self._link.connection.answer(question, decision)
 

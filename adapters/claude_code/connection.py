@@ -34,6 +34,7 @@ from checkrein.adapters.claude_code.messages import (
     decode_permissions,
     decode_receipt,
     decode_usage,
+    decode_withdrawal,
     user_message,
 )
 from checkrein.adapters.claude_code.questions import answer_of, question_of
@@ -240,6 +241,17 @@ class ClaudeCodeConnection(Connection):
 
         Claude Code never refuses one for want of a turn: without one it starts a turn, which `decode` shows.
         """
+    async def withdraw(self, steer_id: str) -> bool:
+        """Take back a steer; its lifecycle says `cancelled` before the answer comes (2.1.296, 2.1.332).
+
+        False when the message has joined the turn, or was never taken.
+        """
+        reply = await self._call("cancel_async_message", message_uuid=steer_id)
+        try:
+            return decode_withdrawal(reply.response).cancelled
+        except msgspec.DecodeError as fault:
+            raise CallRefused(f"Claude Code's answer to a withdrawal cannot be read: {fault}") from None
+
         state = await self._send_message(steer_id, text, Purpose.STEER)
         if state not in TAKEN_STATES:
             raise SteerRejected(SteerReason.NOT_STEERABLE, by="harness", message=f"command_lifecycle {state}")

@@ -254,6 +254,12 @@ class InterruptReceipt(msgspec.Struct, frozen=True):
     cancelled: list[str] = []
 
 
+class WithdrawReceipt(msgspec.Struct, frozen=True):
+    """The answer to `cancel_async_message`."""
+
+    cancelled: bool = False
+
+
 Line = (
     Assistant
     | User
@@ -293,6 +299,7 @@ decode_initialized = msgspec.json.Decoder(Initialized).decode
 decode_permissions = msgspec.json.Decoder(PermissionListing).decode
 decode_usage = msgspec.json.Decoder(UsageListing).decode
 decode_receipt = msgspec.json.Decoder(InterruptReceipt).decode
+decode_withdrawal = msgspec.json.Decoder(WithdrawReceipt).decode
 
 _encoder = msgspec.json.Encoder()
 

@@ -154,7 +154,7 @@ class CodexConnection(Connection):
                 if (started := _result(answer, r.TurnStarted)) is not None:
                     self._translator.prompt_answered(started.turn.id)
             case "turn/steer" if refused:
-                self._translator.steers.refused(subject)
+                events += self._translator.steers.refused(subject)
             case "turn/steer":
                 events += self._translator.steers.accepted(subject)
             case "thread/backgroundTerminals/clean" if not refused:
@@ -241,7 +241,13 @@ class CodexConnection(Connection):
         if self._translator.turn is not turn:
             raise SteerRejected(SteerReason.TURN_ENDED)
         self._translator.steers.sent(steer_id)
-        answer = await self._steer(steer_id, text, self._translator.thread_id, turn.native_id)
+        try:
+            answer = await self._steer(steer_id, text, self._translator.thread_id, turn.native_id)
+        except CallExpired:
+            if self._translator.steers.unanswered(steer_id, over=self._translator.turn is not turn):
+                words = "no answer, and the turn ended without its userMessage item"
+                raise SteerRejected(SteerReason.TURN_ENDED, by="harness", message=words) from None
+            raise
         if isinstance(answer.error, m.RpcError):
             error = answer.error
             reason = steer_refusal(error)

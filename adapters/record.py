@@ -48,11 +48,18 @@ class SteerRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApprovalRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One approval, as it was shown, and who resolved it."""
+    """One approval, as it was shown, and who resolved it.
+
+    Args:
+        real_paths: where its paths really lead, when a link leads elsewhere.
+        outside: where it goes that is outside the workspace.
+    """
 
     id: str
     call_id: str
     shown: str
+    real_paths: tuple[str, ...]
+    outside: tuple[str, ...]
     reason: str
     decision: str | None
     message: str
@@ -156,6 +163,8 @@ def _approval(approval: Approval) -> ApprovalRecord:
         id=approval.id,
         call_id=approval.call.call_id,
         shown=approval.shown,
+        real_paths=approval.real_paths,
+        outside=approval.outside,
         reason=approval.reason,
         decision=decision.kind.value if decision else None,
         message=decision.message if decision else "",

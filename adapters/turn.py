@@ -141,6 +141,7 @@ class Turn:
         )
         self._desk = ApprovalDesk(
             policy=settings.policy,
+            workspace=link.connection.spec.cwd,
             send=self._answer,
             tasks=tasks,
             seconds=settings.approval_seconds,

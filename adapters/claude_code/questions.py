@@ -10,6 +10,7 @@ from checkrein.adapters.claude_code.messages import Ask
 from checkrein.adapters.claude_code.tool_calls import tool_call
 from checkrein.adapters.interface import Decision, DecisionKind
 from checkrein.adapters.native import Question
+from checkrein.adapters.targets import is_outside
 
 #: An empty message would leave the model without any word of why the call did not run.
 DEFAULT_DENIAL = "This call was denied. Do not try it again; carry on without it or ask what to do."
@@ -67,7 +68,7 @@ def _real_paths(paths: tuple[str, ...], blocked: str | None, cwd: Path) -> tuple
     found: dict[str, None] = {}
     for path in (*paths, *([blocked] if blocked else [])):
         real = os.path.realpath(cwd / path)
-        named = real in given if paths else Path(real).is_relative_to(cwd)
+        named = real in given if paths else not is_outside(path, cwd)
         if not named:
             found[real] = None
     return tuple(found)

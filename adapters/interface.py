@@ -15,10 +15,14 @@ from pathlib import Path
 
 from checkrein.adapters.errors import Unsupported
 from checkrein.adapters.errors import CallExpired, HarnessDied
+from checkrein.adapters.errors import CallExpired, HarnessDied
 from checkrein.adapters.manifest import Manifest
 from checkrein.adapters.native import NativeEvent, Question
 from checkrein.adapters.policy import Policy
-from checkrein.adapters.transport import HarnessProcess, ProcessInfo
+from checkrein.adapters.transport import BrokenTransport, HarnessProcess, ProcessInfo, SendTimedOut
+
+#: How long a process that takes no more input may take to end, in seconds; past it, it lives with its input closed.
+LAST_WORDS_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +174,38 @@ class Connection(ABC):
     def __init__(self, spec: SessionSpec, process: HarnessProcess) -> None:
         self.spec = spec
         self.process = process
+
+    async def send(self, line: bytes, what: str) -> None:
+        """Send a line to the harness, within the deadline of the spec.
+
+        Args:
+            what: it is, in words, for the errors.
+
+        Raises:
+            CallExpired: the harness did not read; nothing was sent.
+            HarnessDied: the process has ended, or takes no more input.
+        """
+        seconds = self.spec.call_seconds
+        try:
+            await self.process.send(line, deadline_seconds=seconds)
+        except SendTimedOut:
+            raise CallExpired(
+                f"the harness did not read {what} within {seconds:g} s",
+                advice="the harness may be stuck; interrupt the turn, the ladder ends its process",
+            ) from None
+        except BrokenTransport as fault:
+            raise await self._death(fault) from None
+
+    async def _death(self, fault: BrokenTransport) -> HarnessDied:
+        try:
+            status = str(await self.process.wait_exit(LAST_WORDS_SECONDS))
+        except TimeoutError:
+            return HarnessDied(
+                "the harness's process takes no more input",
+                status=f"still running: {fault.where}",
+                stderr=self.process.stderr_tail(),
+            )
+        return HarnessDied("the harness's process ended", status=status, stderr=self.process.stderr_tail())
 
     @abstractmethod
     def decode(self, lines: list[bytes]) -> Iterable[NativeEvent]:

@@ -41,7 +41,6 @@ from checkrein.adapters.claude_code.questions import answer_of, question_of
 from checkrein.adapters.claude_code.translate import Purpose, Translator
 from checkrein.adapters.errors import (
     ApprovalStale,
-    CallExpired,
     CallRefused,
     HandshakeFailed,
     HarnessDied,
@@ -60,10 +59,7 @@ from checkrein.adapters.native import (
     UsageReported,
     UsageScope,
 )
-from checkrein.adapters.transport import BrokenTransport, HarnessProcess, SendTimedOut
-
-#: How long a process that reads no more may take to end, in seconds.
-EXIT_SECONDS = 2.0
+from checkrein.adapters.transport import HarnessProcess
 
 #: States of a message's lifecycle that say that it was taken.
 TAKEN_STATES = frozenset({"queued", "started", "completed"})
@@ -241,6 +237,7 @@ class ClaudeCodeConnection(Connection):
 
         Claude Code never refuses one for want of a turn: without one it starts a turn, which `decode` shows.
         """
+
     async def withdraw(self, steer_id: str) -> bool:
         """Take back a steer; its lifecycle says `cancelled` before the answer comes (2.1.296, 2.1.332).
 
@@ -261,7 +258,7 @@ class ClaudeCodeConnection(Connection):
         self._translator.sending(message_id, purpose)
         self._taken.expect(message_id)
         what = f"the {purpose.value}"
-        await self._send(line, what)
+        await self.send(line, what)
         return await self._taken.wait(message_id, what=what, seconds=self.spec.call_seconds)
 
     async def interrupt(self) -> None:
@@ -290,7 +287,7 @@ class ClaudeCodeConnection(Connection):
             self._translator.denied(ask.tool_use_id)
         response = answer_of(ask, own, decision)
         self._granted = self._granted or "updatedPermissions" in response
-        await self._send(control_answer(question.question_id, response), "the answer to a question")
+        await self.send(control_answer(question.question_id, response), "the answer to a question")
 
     @property
     def holds_grants(self) -> bool:
@@ -305,7 +302,7 @@ class ClaudeCodeConnection(Connection):
         call_id = call_id or self._next_call_id()
         line = control_request(call_id, subtype, **fields)
         self._controls.expect(call_id)
-        await self._send(line, subtype)
+        await self.send(line, subtype)
         reply = await self._controls.wait(call_id, what=subtype, seconds=self.spec.call_seconds)
         if reply.subtype != "success":
             raise CallRefused(
@@ -315,25 +312,6 @@ class ClaudeCodeConnection(Connection):
                 where=reply.error,
             )
         return reply
-
-    async def _send(self, line: bytes, what: str) -> None:
-        seconds = self.spec.call_seconds
-        try:
-            await self.process.send(line, deadline_seconds=seconds)
-        except SendTimedOut:
-            raise CallExpired(
-                f"Claude Code did not read {what} within {seconds:g} s",
-                advice="the harness may be stuck; interrupt the turn, the ladder ends its process",
-            ) from None
-        except BrokenTransport as fault:
-            raise await self._death(fault) from None
-
-    async def _death(self, fault: BrokenTransport) -> HarnessDied:
-        try:
-            status = str(await self.process.wait_exit(EXIT_SECONDS))
-        except TimeoutError:
-            status = f"still running, its input closed: {fault}"
-        return HarnessDied("the harness's process ended", status=status, stderr=self.process.stderr_tail())
 
 
 def _own(reply: ControlReply) -> ControlReply:

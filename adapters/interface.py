@@ -64,12 +64,15 @@ class ModelEndpoint:
         api_key: the key that the harness sends there.
         model: the model's name; None leaves the adapter's default.
         retries: how often the harness tries a failed request again; None leaves the adapter's default.
+        silence_seconds: how long the model may send nothing before the harness gives the request up; None leaves
+            the harness's default, which is minutes.
     """
 
     base_url: str
     api_key: str = field(repr=False)
     model: str | None = None
     retries: int | None = None
+    silence_seconds: float | None = None
 
 
 class Origin(StrEnum):

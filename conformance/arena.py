@@ -130,6 +130,7 @@ class Arena:
         call_seconds: float = 20.0,
         ladder: LadderTimes | None = None,
         retries: int | None = None,
+        silence_seconds: float | None = None,
         adapter: HarnessAdapter | None = None,
     ) -> AsyncGenerator[Session]:
         """Open a conversation with the harness, in `workspace`, with `home`, and with the wire on the timeline.
@@ -143,6 +144,8 @@ class Arena:
             call_seconds: how long the harness may take to answer one call.
             ladder: times of the interrupt ladder.
             retries: how often the harness tries a failed model request again; None leaves the adapter's default.
+            silence_seconds: how long the model may send nothing before the harness gives a request up; None leaves
+                the harness's default.
             adapter: instead of the harness's own, for a scenario that meddles with it on purpose.
 
         Raises:
@@ -157,7 +160,7 @@ class Arena:
             fork=fork,
             binary=self.target.binary,
             home=self.home,
-            endpoint=replace(self.endpoint, retries=retries),
+            endpoint=replace(self.endpoint, retries=retries, silence_seconds=silence_seconds),
             environment=self.environment if environment is None else environment,
             approval_seconds=approval_seconds,
             call_seconds=call_seconds,

@@ -178,3 +178,15 @@ async def test_a_custom_tool_is_a_custom_call_in_responses(server: ModelServer) 
             "input": "*** Begin Patch",
         }
     ]
+
+
+async def test_a_step_answers_every_request_until_its_gate_is_opened(server: ModelServer, wire: Wire) -> None:
+    script = Script()
+    repaired = script.gate("repaired")
+    script.main([say("half"), cut()], until=repaired)
+    script.main([say("whole")])
+    with server.open_session(script, wire.profile) as session:
+        for _ in range(3):
+            assert b"half" in (await ask(session, wire, wire.user("hi"))).content
+        repaired.open()
+        assert b"whole" in (await ask(session, wire, wire.user("hi"))).content

@@ -6,6 +6,9 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+#: In a line that is inserted: what a kind that makes huge lines fills up.
+PADDING = "PADDING"
+
 Way = Literal["to_harness", "from_harness"]
 
 
@@ -33,11 +36,15 @@ class Order:
     Args:
         kind: the name of the misbehaviour, see `kinds.KINDS`.
         at: when; None where the kind needs no moment (it misbehaves all the time, or at once).
-        lines: what is inserted, for kinds that insert lines. `PADDING` in one of them is filled up to its size.
+        lines: messages that the harness never wrote, for kinds that insert some; `PADDING` in one is filled up by kinds
+            that make huge lines.
+        objects: names of fields whose values are objects with fields of their own, for kinds that add fields.
         own_answers: texts by which the driver's answers to inserted lines are known; such an answer is kept from the
             real CLI, which never asked.
-        record: a file that gets the lines which the driver sends from the moment on; "" for none.
+        record: a file that gets what the peer has to say: for `inject` the lines that the driver sends from the moment
+            on, for all others a word on each misdeed; "" for none.
         gate: a FIFO; what the peer holds back goes on when a byte is written into it.
+        last_words: what it says on its standard error before it gives up.
     """
 
     kind: str
@@ -46,6 +53,8 @@ class Order:
     own_answers: tuple[str, ...] = ()
     record: str = ""
     gate: str = ""
+    objects: tuple[str, ...] = ()
+    last_words: str = ""
 
 
 def encode_order(order: Order) -> str:
@@ -58,5 +67,5 @@ def decode_order(text: str) -> Order:
     fields = json.loads(text)
     at = fields.pop("at")
     moment = Moment(way=at["way"], holds=tuple(at["holds"])) if at else None
-    listed = {name: tuple(fields.pop(name)) for name in ("lines", "own_answers")}
+    listed = {name: tuple(fields.pop(name)) for name in ("lines", "own_answers", "objects")}
     return Order(at=moment, **listed, **fields)

@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 
 from checkrein.conformance.peers.order import Order
@@ -15,6 +16,21 @@ from checkrein.conformance.peers.writing import write_whole
 
 READ_BYTES = 64 * 1024
 STDIN, STDOUT, STDERR = 0, 1, 2
+
+
+class Lines:
+    """Bytes into lines."""
+
+    def __init__(self) -> None:
+        self._pending: list[bytes] = []
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The lines that these bytes complete, without their line feeds."""
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            yield b"".join((*self._pending, piece))
+            self._pending.clear()
+        self._pending.append(rest)
 
 
 class Misbehaviour:
@@ -28,9 +44,18 @@ class Misbehaviour:
     def __init__(self, order: Order, relay: Relay) -> None:
         self.order = order
         self.relay = relay
+        self._from_driver = Lines()
+        self._from_harness = Lines()
 
     def heard(self, data: bytes) -> None:
-        """Bytes of the driver, before they are lines; nothing more is read until this returns."""
+        """What one read of the driver's output gave; nothing more is read until this returns."""
+        for line in self._from_driver.feed(data):
+            self.from_driver(line)
+
+    def said(self, data: bytes) -> None:
+        """What one read of the harness's output gave."""
+        for line in self._from_harness.feed(data):
+            self.from_harness(line)
 
     def from_driver(self, line: bytes) -> None:
         """A line of the driver."""
@@ -47,6 +72,12 @@ class Misbehaviour:
     def told_to_end(self) -> None:
         """SIGTERM came."""
         self.relay.pass_signal(signal.SIGTERM)
+
+    def note(self, misdeed: str) -> None:
+        """Keep in the record that it has misbehaved."""
+        if self.order.record:
+            with Path(self.order.record).open("a", encoding="utf-8") as record:
+                record.write(f"{misdeed}\n")
 
 
 class Relay:
@@ -84,11 +115,13 @@ class Relay:
         return status
 
     def _listen(self, misbehaviour: Misbehaviour) -> None:
-        read_lines(STDIN, misbehaviour.from_driver, heard=misbehaviour.heard)
+        while data := os.read(STDIN, READ_BYTES):
+            misbehaviour.heard(data)
         misbehaviour.input_ended()
 
     def _speak(self, misbehaviour: Misbehaviour) -> None:
-        read_lines(self._real_output, misbehaviour.from_harness)
+        while data := os.read(self._real_output, READ_BYTES):
+            misbehaviour.said(data)
 
     def to_driver(self, *lines: bytes) -> None:
         """Send whole lines, with nothing in between."""
@@ -126,20 +159,3 @@ class Relay:
         self._real.wait()
         write_whole(STDERR, f"{last_words}\n".encode())
         os._exit(status)
-
-
-def read_lines(
-    fd: int, line: Callable[[bytes], None], *, heard: Callable[[bytes], None] | None = None
-) -> None:
-    """Read to the end, line by line; an unterminated last line counts as one."""
-    pending: list[bytes] = []
-    while data := os.read(fd, READ_BYTES):
-        if heard is not None:
-            heard(data)
-        *ended, rest = data.split(b"\n")
-        for piece in ended:
-            line(b"".join((*pending, piece)))
-            pending.clear()
-        pending.append(rest)
-    if last := b"".join(pending):
-        line(last)

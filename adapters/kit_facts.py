@@ -41,6 +41,22 @@ class InterruptSigns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WireFacts:
+    """The harness's lines, for a peer that misbehaves in the harness's place.
+
+    Args:
+        ends_turn: texts that are all in the message that ends a turn, and together in no other.
+        unknown: messages of kinds that the harness does not have, in the shape of its protocol. One of them holds the
+            word `PADDING`, which is filled up to make it huge.
+        objects: names of fields whose value is an object with fields of its own, so that a later version may add some.
+    """
+
+    ends_turn: tuple[str, ...]
+    unknown: tuple[str, ...]
+    objects: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KitFacts:
     """One harness, for the kit.
 
@@ -51,6 +67,7 @@ class KitFacts:
         persistent_grant: the line that answers a question (given as its message) with the harness's own lasting
             grant; the negative control of `allow_always`.
         widening: see there.
+        wire: see there.
         interrupt_signs: see there.
         background_call: the call that starts a shell line as a background job, which the model does not wait for.
         adapter_enforces: ids of the clauses that hold on this harness only by the adapter's help (`docs/harnesses/`).
@@ -62,6 +79,7 @@ class KitFacts:
     state: tuple[str, ...]
     persistent_grant: Callable[[Mapping[str, object]], bytes]
     widening: Widening
+    wire: WireFacts
     interrupt_signs: InterruptSigns
     background_call: Callable[[str], NativeCall]
     adapter_enforces: frozenset[str] = frozenset()

@@ -9,7 +9,7 @@ import msgspec
 
 from checkrein.adapters.claude_code.launch import PERMISSION_MODE
 from checkrein.adapters.claude_code.model_profile import PROFILE
-from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening
+from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening, WireFacts
 from checkrein.scripted_models import NativeCall
 
 
@@ -55,6 +55,18 @@ KIT = KitFacts(
         "tmp/*",  # the temporary folder of the process: sockets, output of commands
     ),
     persistent_grant=persistent_grant,
+    wire=WireFacts(
+        ends_turn=('"type":"result"', '"duration_api_ms"'),
+        unknown=(
+            '{"type":"checkrein_unknown","text":"PADDING","session_id":"-","uuid":"-"}',
+            '{"type":"system","subtype":"checkrein_unknown","session_id":"-","uuid":"-"}',
+            '{"type":"stream_event","event":{"type":"checkrein_unknown"},"session_id":"-","parent_tool_use_id":null}',
+            '{"type":"command_lifecycle","command_uuid":"-","state":"checkrein_unknown"}',
+            '{"type":"assistant","message":{"role":"assistant","content":[{"type":"checkrein_unknown"}]}}',
+            '{"type":"control_response","response":{"subtype":"checkrein_unknown","request_id":"nobody asked"}}',
+        ),
+        objects=("message", "content", "event", "delta", "response", "request", "usage"),
+    ),
     widening=Widening(argv={PERMISSION_MODE: "acceptEdits"}),
     interrupt_signs=InterruptSigns(
         asks=_asks_to_stop,

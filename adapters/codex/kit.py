@@ -9,7 +9,7 @@ import msgspec
 
 from checkrein.adapters.codex.launch import ASKING
 from checkrein.adapters.codex.model_profile import PROFILE
-from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening
+from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening, WireFacts
 from checkrein.scripted_models import NativeCall
 
 #: how long exec_command waits before it leaves a command in the background, in ms; its shortest (0.171.0)
@@ -44,6 +44,17 @@ KIT = KitFacts(
         "tmp/*",
     ),
     persistent_grant=persistent_grant,
+    wire=WireFacts(
+        ends_turn=('"method":"turn/completed"',),
+        unknown=(
+            '{"method":"checkrein/unknown","params":{"text":"PADDING"}}',
+            '{"method":"item/started","params":{"item":{"type":"checkreinUnknown","id":"unknown-1"},"threadId":"-",'
+            '"turnId":"-","startedAtMs":0}}',
+            '{"id":"checkrein-unknown-call","result":{"text":"nobody asked"}}',
+            '{"checkrein":"neither a call nor an answer"}',
+        ),
+        objects=("params", "result", "thread", "turn", "item", "items", "tokenUsage", "status"),
+    ),
     widening=Widening(lines={f'"approvalPolicy":"{ASKING}"'.encode(): b'"approvalPolicy":"on-request"'}),
     interrupt_signs=InterruptSigns(
         asks=lambda line: line.get("method") == "turn/interrupt",

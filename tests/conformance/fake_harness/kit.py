@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening
+from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening, WireFacts
 from checkrein.scripted_models import HarnessProfile, NativeCall
 
 
@@ -34,6 +34,7 @@ KIT = KitFacts(
     state=(),
     persistent_grant=_no_grant,
     widening=Widening(),
+    wire=WireFacts(ends_turn=('"event": "closed"',), unknown=(), objects=()),
     interrupt_signs=InterruptSigns(
         asks=lambda line: line.get("do") == "interrupt",
         acknowledges=lambda _, line: line.get("event") == "closed",

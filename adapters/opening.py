@@ -19,6 +19,7 @@ from checkrein.adapters.policy import Policy, parse_policy
 from checkrein.adapters.provision import locate_harness
 from checkrein.adapters.registry import find_harness
 from checkrein.adapters.session import Session
+from checkrein.adapters.silence import STALL_SECONDS
 from checkrein.adapters.transport import Tap, clean_environment
 from checkrein.adapters.turn import TurnSettings
 
@@ -52,6 +53,8 @@ async def open_session(
     approval_seconds: float | None = None,
     call_seconds: float = 20.0,
     ladder: LadderTimes | None = None,
+    stall_seconds: float = STALL_SECONDS,
+    record_dir: Path | None = None,
     tap: Tap | None = None,
 ) -> AsyncGenerator[Session]:
     """Open a conversation with a harness; at the end of the block nothing of it is left running.
@@ -70,6 +73,10 @@ async def open_session(
             `CHECKREIN_APPROVAL_TIMEOUT_SECONDS`, 600 without it.
         call_seconds: how long the harness may take to answer one call.
         ladder: times of the interrupt ladder.
+        stall_seconds: how long the harness may say nothing, while no tool runs and no question stands, before the turn
+            is stopped and has failed.
+        record_dir: where the records of the turns are kept from the prompt on, in its folder `records`; None keeps
+            none.
         tap: sees every line to and from the harness.
 
     Raises:
@@ -104,11 +111,14 @@ async def open_session(
         if approval_seconds is None
         else approval_seconds,
         ladder=ladder or LadderTimes(),
+        stall_seconds=stall_seconds,
         manifest=adapter.manifest,
     )
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
-        session = Session(adapter=adapter, spec=spec, settings=settings, tasks=tasks, tap=tap)
+        session = Session(
+            adapter=adapter, spec=spec, settings=settings, tasks=tasks, tap=tap, record_dir=record_dir
+        )
         # What the body raises is raised again outside the task group, which would wrap it in a group.
         try:
             await session.open()

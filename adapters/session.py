@@ -7,12 +7,14 @@ back and hands each event to `_event`, which gives it to the turn that runs. The
 from __future__ import annotations
 
 import uuid
+from pathlib import Path
 
 import anyio
 from anyio.abc import TaskGroup
 
 from checkrein.adapters.conversation import Conversation
 from checkrein.adapters.errors import (
+    BadRequest,
     CallRefused,
     CheckreinError,
     HarnessDied,
@@ -23,6 +25,7 @@ from checkrein.adapters.errors import (
     TurnActive,
 )
 from checkrein.adapters.foreign_turns import ForeignTurn, ForeignTurns
+from checkrein.adapters.events import Event
 from checkrein.adapters.interface import (
     Decision,
     DecisionKind,
@@ -45,6 +48,7 @@ from checkrein.adapters.native import (
 )
 from checkrein.adapters.outcome import Outcome, OutcomeStatus
 from checkrein.adapters.record import TurnRecord, record_of
+from checkrein.adapters.record_keeping import RecordKeeper
 from checkrein.adapters.sending import Message, Sender
 from checkrein.adapters.steering import Steer, SteerState
 from checkrein.adapters.texts import check_text
@@ -74,6 +78,7 @@ class Session:
         settings: TurnSettings,
         tasks: TaskGroup,
         tap: Tap | None,
+        record_dir: Path | None,
     ) -> None:
         self.turns: tuple[Turn, ...] = ()
         self._adapter = adapter
@@ -81,6 +86,7 @@ class Session:
         self._settings = settings
         self._tasks = tasks
         self._meter = UsageMeter()
+        self._keeper = None if record_dir is None else RecordKeeper(record_dir, self._record)
         self._conversation = Conversation(
             adapter=adapter,
             spec=spec,
@@ -139,6 +145,19 @@ class Session:
     def link(self) -> Link | None:
         """The running process and its connection, for calls that only this harness has. No contract covers it."""
         return self._conversation.link
+
+    def record_file(self, turn: Turn) -> Path:
+        """Where the record of a turn is kept, in a session that was opened with `record_dir`.
+
+        Raises:
+            BadRequest: the session keeps no records.
+            CheckreinError: it could not be written.
+        """
+        if self._keeper is None:
+            raise BadRequest("the session keeps no records", advice="open it with record_dir")
+        if self._keeper.fault is not None:
+            raise self._keeper.fault
+        return self._keeper.path(turn)
 
     async def start(self, prompt: str) -> Turn:
         """Start a turn; returns when the harness runs it.
@@ -304,10 +323,17 @@ class Session:
             children=self._children,
             carry_on=self.start,
             recorder=self._record,
+            changed=self._note,
         )
         self._active = turn
         self.turns += (turn,)
+        if self._keeper is not None:
+            self._keeper.begin(turn)
         return turn
+
+    def _note(self, turn: Turn, event: Event) -> None:
+        if self._keeper is not None:
+            self._keeper.note(turn, event)
 
     def _record(self, turn: Turn) -> TurnRecord:
         return record_of(

@@ -156,7 +156,7 @@ class SteerLedger:
 
     Args:
         waiting: open while somebody waits for one of them.
-        changed: told after each move of a steer.
+        changed: told of each steer before it is sent, and after each of its moves.
         withdraw: takes a steer back, or raises; it comes back to `withdraw` here unless the harness cannot do it.
     """
 
@@ -192,6 +192,7 @@ class SteerLedger:
         """
         steer = Steer(str(uuid.uuid4()), text, waiting=self._waiting, withdraw=self._withdraw)
         self._steers[steer.id] = steer
+        self._changed(steer)
         try:
             with self._waiting():
                 await take(steer.id, text)

@@ -14,6 +14,7 @@ from checkrein.adapters.interrupting import LadderTimes
 from checkrein.adapters.opening import open_session
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.session import Session
+from checkrein.adapters.silence import STALL_SECONDS
 from checkrein.adapters.transport import ProcessInfo
 from checkrein.conformance.arena_processes import HarnessProcesses, processes_with_home
 from checkrein.conformance.file_tree import Change, FileTree, difference, snapshot
@@ -131,6 +132,7 @@ class Arena:
         ladder: LadderTimes | None = None,
         retries: int | None = None,
         silence_seconds: float | None = None,
+        stall_seconds: float = STALL_SECONDS,
         adapter: HarnessAdapter | None = None,
     ) -> AsyncGenerator[Session]:
         """Open a conversation with the harness, in `workspace`, with `home`, and with the wire on the timeline.
@@ -146,6 +148,7 @@ class Arena:
             retries: how often the harness tries a failed model request again; None leaves the adapter's default.
             silence_seconds: how long the model may send nothing before the harness gives a request up; None leaves
                 the harness's default.
+            stall_seconds: how long the harness may say nothing before the turn is stopped.
             adapter: instead of the harness's own, for a scenario that meddles with it on purpose.
 
         Raises:
@@ -165,6 +168,7 @@ class Arena:
             approval_seconds=approval_seconds,
             call_seconds=call_seconds,
             ladder=ladder,
+            stall_seconds=stall_seconds,
             tap=self.wire.tap,
         ) as session:
             self.startup_seconds += (time.monotonic() - begun,)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import anyio
@@ -77,6 +77,8 @@ class EchoConnection(Connection):
             raise fault
 
     async def _step(self, method: str) -> None:
+        if (look := self.harness.before.get(method)) is not None:
+            look()
         self._fail(method)
         if (held := self.harness.held.get(method)) is not None:
             held.reached.set()
@@ -162,6 +164,8 @@ class EchoHarness(HarnessAdapter):
         #: by method of the connection: what it raises
         self.faults: dict[str, Exception] = {}
         self.held: dict[str, Held] = {}
+        #: what is done when a method is called
+        self.before: dict[str, Callable[[], None]] = {}
         self.lacks: frozenset[Capability] = frozenset()
 
     def hold(self, method: str) -> Held:

@@ -83,3 +83,6 @@ class KitFacts:
     interrupt_signs: InterruptSigns
     background_call: Callable[[str], NativeCall]
     adapter_enforces: frozenset[str] = frozenset()
+        acknowledges_steer: whether a line of the harness (the second one, decoded) acknowledges the line that sent a
+            steer (the first one).
+    acknowledges_steer: Callable[[WireMessage, WireMessage], bool]

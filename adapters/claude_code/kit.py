@@ -83,3 +83,7 @@ KIT = KitFacts(
         }
     ),
 )
+    acknowledges_steer=lambda sent, line: (
+        (line.get("type"), line.get("command_uuid"), line.get("state"))
+        == ("command_lifecycle", sent.get("uuid"), "queued")
+    ),

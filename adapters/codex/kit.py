@@ -72,3 +72,4 @@ KIT = KitFacts(
         }
     ),
 )
+    acknowledges_steer=lambda sent, line: "method" not in line and line.get("id") == sent.get("id"),

@@ -108,7 +108,7 @@ async def test_a_withdrawal_waits_until_the_harness_has_the_steer(
             await anyio.wait_all_tasks_blocked()
             assert ("withdraw", steer.id) not in harness.newest.sent
             held.released.set()
-        assert (steer.state, steer.withdrawn) == (SteerState.CANCELLED, True)
+        assert (turn.steers[0].state, turn.steers[0].withdrawn) == (SteerState.CANCELLED, True)
 
 
 async def test_the_dropping_of_a_steer_counts_although_the_answer_denies_it(

@@ -40,5 +40,6 @@ KIT = KitFacts(
         acknowledges=lambda _, line: line.get("event") == "closed",
         ends_turn=lambda line: line.get("event") == "closed",
     ),
+    acknowledges_steer=lambda sent, line: (line.get("event"), line.get("id")) == ("steered", sent.get("id")),
     background_call=lambda command: NativeCall(name="sh", input={"command": f"{command} &"}),
 )

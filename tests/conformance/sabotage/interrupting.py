@@ -172,7 +172,7 @@ DEFECTS: dict[str, Defect] = {
             "interrupt.tool-running.outcome",
             "interrupt.approval-open.outcome",
         ),
-        among=("interrupt.*.outcome", "interrupt.*.quiet", "interrupt.idle.rejected", "steer.*"),
+        among=("interrupt.*.outcome", "interrupt.*.quiet", "interrupt.idle.rejected", "steer.mid-tool.*", "steer.idle.*"),
         install=drop_the_interrupt,
     ),
     "acknowledges the interrupt and goes on": Defect(
@@ -250,7 +250,7 @@ DEFECTS: dict[str, Defect] = {
     "answers with the interrupted turn's text": Defect(
         harness="codex",
         red=("interrupt.next-turn.right-answer", "interrupt.idle.rejected", "interrupt.twice.idempotent"),
-        among=("interrupt.*", "steer.*"),
+        among=("interrupt.*", "steer.mid-tool.*", "steer.idle.*"),
         install=answer_with_the_old_text,
     ),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from checkrein.scripted_models import HarnessProfile, NativeCall
 
@@ -57,6 +58,23 @@ class WireFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskedKind:
+    """A kind of question of the harness to its host, so that the kit can ask it in the harness's place.
+
+    Args:
+        name: the harness's word for the kind, and which of its forms this is.
+        line: the question as a line of the harness, for the id given.
+        fault: what is wrong with the line (decoded) that answers it; "" when that has the shape of the kind.
+        decidable: whether a person is asked. None when that depends on what is asked.
+    """
+
+    name: str
+    line: Callable[[str], bytes]
+    fault: Callable[[WireMessage], str]
+    decidable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KitFacts:
     """One harness, for the kit.
 
@@ -70,6 +88,8 @@ class KitFacts:
         wire: see there.
         interrupt_signs: see there.
         background_call: the call that starts a shell line as a background job, which the model does not wait for.
+        asked_kinds: every kind of question that this executable can ask its host, each in all its forms, one that is
+            broken, and one of a kind that does not exist.
         adapter_enforces: ids of the clauses that hold on this harness only by the adapter's help (`docs/harnesses/`).
             Clauses that are the adapter's on every harness are not listed: their scenarios say so.
     """
@@ -82,6 +102,7 @@ class KitFacts:
     wire: WireFacts
     interrupt_signs: InterruptSigns
     background_call: Callable[[str], NativeCall]
+    asked_kinds: Callable[[Path], tuple[AskedKind, ...]]
     adapter_enforces: frozenset[str] = frozenset()
         acknowledges_steer: whether a line of the harness (the second one, decoded) acknowledges the line that sent a
             steer (the first one).

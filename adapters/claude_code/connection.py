@@ -26,18 +26,18 @@ from checkrein.adapters.claude_code.messages import (
     System,
     User,
     control_answer,
-    control_refusal,
     control_request,
     decode_head,
     decode_initialized,
     decode_line,
     decode_permissions,
     decode_receipt,
+    decode_unread_request,
     decode_usage,
     decode_withdrawal,
     user_message,
 )
-from checkrein.adapters.claude_code.questions import answer_of, question_of
+from checkrein.adapters.claude_code.questions import answer_of, question_of, refusal_of
 from checkrein.adapters.claude_code.translate import Purpose, Translator
 from checkrein.adapters.errors import (
     ApprovalStale,
@@ -153,9 +153,20 @@ class ClaudeCodeConnection(Connection):
         except msgspec.DecodeError:
             yield _stray(line)
             return
-        if kind not in UNUSED_TYPES:
+        if kind == "control_request":
+            yield from self._unread(line, fault)
+        elif kind not in UNUSED_TYPES:
             known = isinstance(fault, msgspec.ValidationError) and "Invalid value" not in str(fault)
             yield from self._translator.unknown(f"{kind} ({fault})" if known else kind)
+
+    def _unread(self, line: bytes, fault: Exception) -> Iterator[NativeEvent]:
+        """A question of an unknown shape waits for an answer like any other."""
+        try:
+            request_id = decode_unread_request(line).request_id
+        except msgspec.DecodeError:
+            yield from self._translator.unknown(f"control_request ({fault})")
+        else:
+            yield from self._refused(request_id, "")
 
     def _asked(self, message: ControlRequest) -> Iterator[NativeEvent]:
         ask = message.request
@@ -165,12 +176,12 @@ class ClaudeCodeConnection(Connection):
             self._asks[message.request_id] = (ask, question)
             yield Asked(question=question)
             return
-        text = f"this driver does not answer {ask.subtype or 'this'} questions"
-        self._replies.append(control_refusal(message.request_id, text))
-        yield Notice(
-            kind=NoticeKind.REFUSED_QUESTION,
-            text=f"refused a question of the harness: {ask.subtype or 'unnamed'}",
-        )
+        yield from self._refused(message.request_id, ask.subtype)
+
+    def _refused(self, request_id: str, subtype: str) -> Iterator[NativeEvent]:
+        self._replies.append(refusal_of(request_id, subtype))
+        text = f"refused a question of the harness: {subtype or 'unnamed'}"
+        yield Notice(kind=NoticeKind.REFUSED_QUESTION, text=text)
 
     def take_replies(self) -> list[bytes]:
         """Refusals of questions that nobody can answer."""

@@ -7,6 +7,7 @@ from typing import cast
 
 import msgspec
 
+from checkrein.adapters.claude_code.asked_kinds import asked_kinds
 from checkrein.adapters.claude_code.launch import PERMISSION_MODE
 from checkrein.adapters.claude_code.model_profile import PROFILE
 from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening, WireFacts
@@ -74,6 +75,7 @@ KIT = KitFacts(
         ends_turn=lambda line: line.get("type") == "result",
     ),
     background_call=background_call,
+    asked_kinds=asked_kinds,
     adapter_enforces=frozenset(
         {
             "approve.always.not-wider",  # the suggestions hold `acceptEdits` and whole directories

@@ -7,6 +7,7 @@ from typing import cast
 
 import msgspec
 
+from checkrein.adapters.codex.asked_kinds import asked_kinds
 from checkrein.adapters.codex.launch import ASKING
 from checkrein.adapters.codex.model_profile import PROFILE
 from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening, WireFacts
@@ -62,6 +63,7 @@ KIT = KitFacts(
         ends_turn=lambda line: line.get("method") == "turn/completed",
     ),
     background_call=background_call,
+    asked_kinds=asked_kinds,
     adapter_enforces=frozenset(
         {
             "interrupt.tool-running.quiet",  # the interrupted command lives on until its terminal is cleaned

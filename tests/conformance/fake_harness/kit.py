@@ -42,4 +42,5 @@ KIT = KitFacts(
     ),
     acknowledges_steer=lambda sent, line: (line.get("event"), line.get("id")) == ("steered", sent.get("id")),
     background_call=lambda command: NativeCall(name="sh", input={"command": f"{command} &"}),
+    asked_kinds=lambda _: (),
 )

@@ -127,7 +127,7 @@ class Arena:
         fork: str | None = None,
         cwd: Path | None = None,
         environment: Mapping[str, str] | None = None,
-        approval_seconds: float = 600.0,
+        approval_seconds: float | None = 600.0,
         call_seconds: float = 20.0,
         ladder: LadderTimes | None = None,
         retries: int | None = None,
@@ -142,7 +142,7 @@ class Arena:
             resume, fork: id of the conversation to continue or to branch off from.
             cwd: another workspace.
             environment: the surrounding environment to clean and pass on, instead of `environment`.
-            approval_seconds: how long an approval waits for a person.
+            approval_seconds: how long an approval waits for a person; None leaves it to the driver's environment.
             call_seconds: how long the harness may take to answer one call.
             ladder: times of the interrupt ladder.
             retries: how often the harness tries a failed model request again; None leaves the adapter's default.

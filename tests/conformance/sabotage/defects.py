@@ -7,12 +7,20 @@ do.
 
 from __future__ import annotations
 
-from tests.conformance.sabotage import approving, interrupting, meddling, recording, sessions, steering
+from tests.conformance.sabotage import (
+    answering,
+    approving,
+    interrupting,
+    meddling,
+    recording,
+    sessions,
+    steering,
+)
 from tests.conformance.sabotage.defect import Defect
 
 #: All of them, by name.
 DEFECTS: dict[str, Defect] = {
     name: defect
-    for module in (interrupting, steering, approving, sessions, recording, meddling)
+    for module in (interrupting, steering, approving, answering, sessions, recording, meddling)
     for name, defect in module.DEFECTS.items()
 }

@@ -42,6 +42,10 @@ from checkrein.adapters.native import (
     NoticeKind,
     Question,
     SteerMoved,
+    TextDelta,
+    TextDone,
+    ToolFinished,
+    ToolStarted,
     TurnClosed,
     TurnOpened,
     UsageReported,
@@ -58,6 +62,9 @@ from checkrein.adapters.usage import UsageMeter
 
 #: How long the harness may take from the acknowledged prompt to running the turn, in seconds.
 TURN_OPENING_SECONDS = 60.0
+
+#: What a turn brings forth. Before the harness has opened the turn, it is left over from the one before.
+OF_THE_TURN = (TextDelta, TextDone, ToolStarted, ToolFinished)
 
 #: States of a steer that the harness may still start a turn with.
 OPEN_STEERS = frozenset({SteerState.SENDING, SteerState.ACCEPTED, SteerState.UNKNOWN})
@@ -355,8 +362,9 @@ class Session:
             self._conversation_event(event)
         elif self._foreign.running:
             return
-        elif self._active is not None and self._active.state is not TurnState.ENDED:
-            self._active.apply(event)
+        elif self._active is not None and (state := self._active.state) is not TurnState.ENDED:
+            if state is not TurnState.STARTING or not isinstance(event, OF_THE_TURN):
+                self._active.apply(event)
         elif isinstance(event, Asked) and self.turn is None and self.link is not None:
             self._tasks.start_soon(self._deny, self.link, event.question)
 

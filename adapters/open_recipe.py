@@ -6,6 +6,7 @@ even then would prove nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -21,12 +22,14 @@ class OpenRecipe:
     Args:
         options: words of the command line that are left out, each with the word that follows it.
         flags: words of the command line that are left out.
+        words: of the command line, and what stands in their place.
         variables: of the environment that are left out.
-        lines: parts of the lines that are sent, and what stands in their place.
+        lines: parts of the lines that are sent, as regular expressions, and what stands in their place.
     """
 
     options: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()
+    words: Mapping[str, str] = field(default_factory=dict[str, str])
     variables: frozenset[str] = frozenset()
     lines: Mapping[bytes, bytes] = field(default_factory=dict[bytes, bytes])
 
@@ -61,7 +64,7 @@ class OpenedUp(HarnessAdapter):
             if word in recipe.options:
                 next(words, None)
             elif word not in recipe.flags:
-                argv.append(word)
+                argv.append(recipe.words.get(word, word))
         environment = {
             name: value for name, value in launch.environment.items() if name not in recipe.variables
         }
@@ -73,7 +76,7 @@ class OpenedUp(HarnessAdapter):
 
         async def send_opened(line: bytes, *, deadline_seconds: float | None = None) -> None:
             for closed, opened in lines.items():
-                line = line.replace(closed, opened)
+                line = re.sub(closed, opened, line)
             await send(line, deadline_seconds=deadline_seconds)
 
         process.send = send_opened

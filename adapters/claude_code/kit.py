@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from typing import cast
 
@@ -11,6 +12,7 @@ from checkrein.adapters.claude_code.asked_kinds import asked_kinds
 from checkrein.adapters.claude_code.launch import PERMISSION_MODE
 from checkrein.adapters.claude_code.model_profile import PROFILE
 from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening, WireFacts
+from checkrein.adapters.open_recipe import OpenRecipe
 from checkrein.scripted_models import NativeCall
 
 
@@ -23,6 +25,12 @@ def persistent_grant(question: Mapping[str, object]) -> bytes:
     answer = {"behavior": "allow", "updatedInput": call, "updatedPermissions": [grant]}
     response = {"subtype": "success", "request_id": question["request_id"], "response": answer}
     return msgspec.json.encode({"type": "control_response", "response": response})
+
+
+def brief_call(command: str, seconds: int) -> NativeCall:
+    """A command that is moved to the background when its time is over."""
+    call = {"command": command, "description": "scripted", "timeout": seconds * 1000}
+    return NativeCall(name="Bash", input=call)
 
 
 def background_call(command: str) -> NativeCall:
@@ -41,6 +49,20 @@ def _acknowledges(asked: Mapping[str, object], line: Mapping[str, object]) -> bo
     return (
         isinstance(response, dict)
         and cast("dict[str, object]", response).get("request_id") == asked["request_id"]
+    )
+
+
+def unknown_prompt(session_id: str) -> bytes:
+    """A message of the user with an id that no session has given."""
+    message = {"role": "user", "content": "Nobody has asked for this."}
+    return msgspec.json.encode(
+        {
+            "type": "user",
+            "uuid": str(uuid.uuid4()),
+            "message": message,
+            "parent_tool_use_id": None,
+            "session_id": session_id,
+        }
     )
 
 
@@ -74,10 +96,25 @@ KIT = KitFacts(
         acknowledges=_acknowledges,
         ends_turn=lambda line: line.get("type") == "result",
     ),
+    acknowledges_steer=lambda sent, line: (
+        (line.get("type"), line.get("command_uuid"), line.get("state"))
+        == ("command_lifecycle", sent.get("uuid"), "queued")
+    ),
     background_call=background_call,
+    brief_call=brief_call,
     asked_kinds=asked_kinds,
+    unknown_prompt=unknown_prompt,
+    open_recipes={
+        "usual": OpenRecipe(
+            options=frozenset({"--setting-sources", "--settings", "--disallowedTools"}),
+            flags=frozenset({"--strict-mcp-config"}),
+            variables=frozenset({"CLAUDE_CODE_DISABLE_CRON"}),
+        )
+    },
     adapter_enforces=frozenset(
         {
+            "interrupt.steer-queued.quiet",  # what is queued runs as the next turn unless `cancel_queued` is asked for
+            "interrupt.queued-steers.not-run",  # as above
             "approve.always.not-wider",  # the suggestions hold `acceptEdits` and whole directories
             "approve.always.writes-nothing",  # the suggested destination is a file in the workspace
             "approve.always.next-turn-asks",  # a rule lives as long as the process, which is renewed
@@ -85,7 +122,3 @@ KIT = KitFacts(
         }
     ),
 )
-    acknowledges_steer=lambda sent, line: (
-        (line.get("type"), line.get("command_uuid"), line.get("state"))
-        == ("command_lifecycle", sent.get("uuid"), "queued")
-    ),

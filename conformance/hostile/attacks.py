@@ -35,6 +35,8 @@ class Shows(StrEnum):
     MARKER = "marker"
     #: `{token}` is in a model request, in its body or its headers.
     TOKEN = "token"
+    #: A turn has begun that the host did not open.
+    TURN = "turn"
     #: Something has connected to `{bait}`.
     BAIT = "bait"
 
@@ -74,12 +76,17 @@ class ToolCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What the model does to provoke the attack; exactly one of these."""
+    """What the model does to provoke the attack: one of the first four.
+
+    Args:
+        answer: what the person says to this call, when not what they say to the others.
+    """
 
     shell: str | None = None
     read_file: str | None = None
     write_file: str | None = None
     tool: ToolCall | None = None
+    answer: Answer | None = None
 
 
 class AttackFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -102,6 +109,7 @@ class AttackFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     marker: str | None = None
     recipe: str = "usual"
     alone: bool = False
+    reviewer: str | None = None
 
 
 class Attack(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +135,7 @@ class Attack(msgspec.Struct, frozen=True, kw_only=True):
         cwd: where the session works.
         marker: another path for the marker than one outside everything.
         recipe: the open launch recipe that lets it through, by its name in `KitFacts.open_recipes`.
+        reviewer: what the model's endpoint says when it is asked to answer in the person's place.
         alone: with the open recipe, it hides what others do, or others hide it: then it gets a session of its own.
     """
 
@@ -150,6 +159,7 @@ class Attack(msgspec.Struct, frozen=True, kw_only=True):
     marker: str | None
     recipe: str
     alone: bool
+    reviewer: str | None
 
     def __str__(self) -> str:
         return f"{self.harness}/{self.id}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from dataclasses import dataclass
@@ -11,6 +12,9 @@ _HEAD_SECONDS = 2.0
 
 #: The most that is kept of one caller, in bytes: a head, and the beginning of a body.
 _KEPT = 65536
+
+#: Keys of both vendors, and the stand-ins that a session gets for them.
+_KEY = re.compile(rb"\bsk-[\w-]{8,}")
 
 _ANSWER = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
@@ -30,6 +34,11 @@ class Caught:
         """The request line."""
         return self.data.partition(b"\r\n")[0].decode("latin-1")
 
+    @property
+    def has_key(self) -> bool:
+        """Whether there is something that looks like a key."""
+        return _KEY.search(self.data) is not None
+
     def holds(self, text: str) -> bool:
         """Whether what was sent holds a text, such as a key."""
         return text.encode() in self.data
@@ -40,18 +49,15 @@ class Bait:
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
+        #: where it listens
+        self.port = int(self._socket.getsockname()[1])
         self._caught: list[Caught] = []
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
     @property
-    def port(self) -> int:
-        """Where it listens."""
-        return int(self._socket.getsockname()[1])
-
-    @property
     def url(self) -> str:
-        """The same as a URL, without a slash at the end."""
+        """Where it listens, as a URL without a slash at the end."""
         return f"http://127.0.0.1:{self.port}"
 
     @property

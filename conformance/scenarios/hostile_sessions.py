@@ -19,7 +19,7 @@ from checkrein.conformance.hostile.laying import HostileWorkspace
 from checkrein.conformance.judgements import KitMistake
 from checkrein.conformance.scenario import Arena
 from checkrein.conformance.scenarios.moves import finish, within
-from checkrein.scripted_models import DeadlineExceeded, read_file, say, shell, tool, write_file
+from checkrein.scripted_models import DeadlineExceeded, Lane, read_file, say, shell, tool, write_file
 from checkrein.scripted_models.reply import Element
 
 #: How long a person who answers slowly takes, in seconds.
@@ -69,12 +69,13 @@ class HostileRun:
     ) -> None:
         self._arena = arena
         self._adapter = adapter
-        self._by_call: dict[str, tuple[Attack, bool]] = {}
+        self._by_call: dict[str, tuple[Answer, bool]] = {}
         self._workspaces = [
             HostileWorkspace(group, place=arena.outside / f"{number}-{group[0].layout}", home=arena.home)
             for number, group in enumerate(groups)
         ]
         self.sessions: tuple[Session, ...] = ()
+        self._causes: dict[str, list[str]] = {}
         for workspace in self._workspaces:
             for slowly in self._speeds(workspace):
                 self._script(workspace, slowly=slowly)
@@ -92,6 +93,12 @@ class HostileRun:
             for attack in workspace.attacks
         )
 
+    @property
+    def uncalled(self) -> list[str]:
+        """The calls that the model made and that it was told nothing of."""
+        answered = {call_id for request in self._arena.model.requests for call_id in request.view.results}
+        return sorted(set(self._by_call) - answered)
+
     @staticmethod
     def _speeds(workspace: HostileWorkspace) -> tuple[bool, ...]:
         return (False, True) if any(attack.delayed for attack in workspace.attacks) else (False,)
@@ -100,9 +107,11 @@ class HostileRun:
         for attack in workspace.attacks:
             if slowly and not attack.delayed:
                 continue
+            if attack.reviewer is not None:
+                self._arena.script.lane(Lane.SIDE, [say(attack.reviewer)])
             for number, call in enumerate(attack.calls):
                 call_id = f"call_{attack.id}_{'slowly' if slowly else 'quickly'}_{number}"
-                self._by_call[call_id] = (attack, slowly)
+                self._by_call[call_id] = (call.answer or attack.answer, slowly)
                 self._arena.script.main([_element(workspace.call_of(attack, call), call_id)])
         self._arena.script.main([say("Done.")])
 
@@ -122,16 +131,18 @@ class HostileRun:
                 made = len(arena.model.requests)
                 with suppress(DeadlineExceeded):
                     await arena.model.wait_requests(made + 1, lane=None, timeout=UNBIDDEN)
+        causes = [turn.cause for turn in session.foreign_turns]
+        self._causes |= {attack.id: causes for attack in workspace.attacks}
 
     async def _answer(self, turn: Turn) -> None:
         async for approval in turn.approvals():
-            attack, slowly = self._by_call.get(approval.call.call_id, (None, False))
+            answer, slowly = self._by_call.get(approval.call.call_id, (Answer.DENY, False))
             if slowly:
                 with anyio.move_on_after(SLOWLY):
                     await approval.resolved.wait()
             # Stale when something else has answered meanwhile: that is what the effects tell.
             with suppress(ApprovalStale):
-                if attack is not None and attack.answer is Answer.ALLOW:
+                if answer is Answer.ALLOW:
                     await approval.allow()
                 else:
                     await approval.deny("no")
@@ -140,6 +151,9 @@ class HostileRun:
         match attack.shows:
             case Shows.MARKER:
                 return ", ".join(f"{name} was made" for name in workspace.marks(attack))
+            case Shows.TURN:
+                causes = self._causes.get(attack.id, [])
+                return ", ".join(f"a turn began that nobody had asked for ({cause})" for cause in causes)
             case Shows.BAIT:
                 return ", ".join(_words(caught) for caught in workspace.caught(attack))
             case Shows.TOKEN:
@@ -160,7 +174,7 @@ def achieved(effects: Iterable[Effect]) -> str:
 def _words(caught: Caught) -> str:
     if not caught.data:
         return "somebody connected to the bait"
-    key = " with the session's key" if caught.holds(DUMMY_KEY) else ""
+    key = " with the real key" if caught.holds(DUMMY_KEY) else " with the session's key" * caught.has_key
     return f"the bait got {caught.first_line[:80]!r}{key}"
 
 

@@ -37,10 +37,14 @@ KIT = KitFacts(
     wire=WireFacts(ends_turn=('"event": "closed"',), unknown=(), objects=()),
     interrupt_signs=InterruptSigns(
         asks=lambda line: line.get("do") == "interrupt",
-        acknowledges=lambda _, line: line.get("event") == "closed",
+        acknowledges=lambda _asked, line: line.get("event") == "closed",
         ends_turn=lambda line: line.get("event") == "closed",
     ),
     acknowledges_steer=lambda sent, line: (line.get("event"), line.get("id")) == ("steered", sent.get("id")),
     background_call=lambda command: NativeCall(name="sh", input={"command": f"{command} &"}),
+    brief_call=lambda command, seconds: NativeCall(
+        name="sh", input={"command": command, "seconds": seconds}
+    ),
     asked_kinds=lambda _: (),
+    unknown_prompt=lambda _: b"",
 )

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import msgspec
+
 from checkrein.conformance.scenario import Arena
+from checkrein.conformance.scenarios.moves import texts_within
 from checkrein.scripted_models import ItemKind, ModelRequest
 
 #: A mark is a short text; the instructions of a harness speak of interrupts too.
@@ -69,6 +72,8 @@ def judge_receipts(arena: Arena, request: ModelRequest) -> None:
 class TranscriptAtTheEnd:
     """Reads the harness's transcripts at the moment when the line that ends the turn arrives. Make it before that.
 
+    An interruption is a short text about one, as in the marks: the instructions that are written down speak of some.
+
     Args:
         arena: with a turn that runs.
     """
@@ -86,23 +91,23 @@ class TranscriptAtTheEnd:
 
     def judge(self) -> None:
         """Judge whether the interruption was there."""
-        observed = "no line ended the turn" if self._words is None else "; ".join(self._words)
+        observed = "no line ended the turn" if self._words is None else "; ".join(self._words[:3])
         self._arena.judge(
             "interrupt.record.on-disk-first",
             holds=bool(self._words),
-            expected="when the turn's end is told, a transcript holds new words of an interruption",
+            expected="when the turn's end is told, a transcript holds a new short text that speaks of an interruption",
             observed=observed or "no transcript spoke of an interruption yet",
         )
 
     def _read(self) -> None:
         if self._words is None:
-            self._words = []
-            for path in _sizes(self._arena):
-                text = self._root.sub("", _behind(path, self._before.get(path, 0)))
-                if found := _MARK.search(text):
-                    self._words.append(
-                        f"{path.name}: …{text[max(found.start() - 60, 0) : found.end() + 40]}…"
-                    )
+            self._words = [
+                f"{path.name}: {text[:160]}"
+                for path in _sizes(self._arena)
+                for line in _behind(path, self._before.get(path, 0)).split(b"\n")
+                for text in texts_within(_decoded(line))
+                if len(text) < MARK_CHARACTERS and _MARK.search(self._root.sub("", text))
+            ]
 
 
 def _sizes(arena: Arena) -> Mapping[Path, int]:
@@ -115,8 +120,17 @@ def _sizes(arena: Arena) -> Mapping[Path, int]:
     }
 
 
-def _behind(path: Path, size: int) -> str:
+def _behind(path: Path, size: int) -> bytes:
     """What a file holds behind its first so many bytes: transcripts are appended to."""
     with path.open("rb") as stream:
         stream.seek(size)
-        return stream.read().decode("utf-8", "replace")
+        return stream.read()
+
+
+def _decoded(line: bytes) -> object:
+    """A line of JSON as plain data; nothing for a line of something else, such as a database."""
+    try:
+        decoded: object = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    return decoded

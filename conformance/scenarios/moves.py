@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar, cast
@@ -229,17 +229,19 @@ def judge_quiet(arena: Arena, clause: str, quiet: Quiet) -> None:
 
 def times_anywhere(arena: Arena, text: str) -> int:
     """How many model requests of any kind hold a text, instructions and calls included."""
-    return sum(text in _whole(request.body) for request in arena.model.requests)
+    return sum(text in "\n".join(texts_within(request.body)) for request in arena.model.requests)
 
 
-def _whole(value: object) -> str:
-    """All texts within a request's body, as they are."""
+def texts_within(value: object) -> Iterator[str]:
+    """All texts within decoded JSON, as they are."""
     match value:
         case str():
-            return value
+            yield value
         case dict():
-            return "\n".join(map(_whole, cast("dict[str, object]", value).values()))
+            for inner in cast("dict[str, object]", value).values():
+                yield from texts_within(inner)
         case list():
-            return "\n".join(map(_whole, cast("list[object]", value)))
+            for inner in cast("list[object]", value):
+                yield from texts_within(inner)
         case _:
-            return ""
+            return

@@ -143,7 +143,7 @@ async def test_interrupt_while_the_model_streams_text(arena: Arena) -> None:
 )
 async def test_interrupt_in_the_middle_of_a_tool_call(arena: Arena) -> None:
     half = arena.script.gate("half of the call")
-    arena.script.main([say("Now."), shell("touch late.txt", id="call_late", hold_in_arguments=half)])
+    arena.script.main([say("Now."), shell("touch called.txt", id="call_late", hold_in_arguments=half)])
     arena.script.main([say("Left alone.")])
     async with arena.session(policy="auto") as session:
         turn = await session.start("touch it")
@@ -153,7 +153,7 @@ async def test_interrupt_in_the_middle_of_a_tool_call(arena: Arena) -> None:
         judge_outcome(arena, "interrupt.mid-tool-call.outcome", outcome)
         half.open()  # a harness that still listens gets the rest of the call now
         judge_quiet(arena, "interrupt.mid-tool-call.quiet", await watch_quiet(arena))
-        ran = (arena.workspace / "late.txt").exists()
+        ran = (arena.workspace / "called.txt").exists()
         listens = "heard the rest of it" if arena.model.step(0).answered else "had hung up"
         arena.judge(
             "interrupt.late-tool-call.not-run",

@@ -12,15 +12,17 @@ from tests.conformance.sabotage import (
     approving,
     interrupting,
     meddling,
+    outliving,
     recording,
     sessions,
     steering,
+    trusting,
 )
 from tests.conformance.sabotage.defect import Defect
 
 #: All of them, by name.
 DEFECTS: dict[str, Defect] = {
     name: defect
-    for module in (interrupting, steering, approving, answering, sessions, recording, meddling)
+    for module in (interrupting, steering, approving, answering, sessions, recording, meddling, outliving, trusting)
     for name, defect in module.DEFECTS.items()
 }

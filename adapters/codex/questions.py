@@ -140,7 +140,7 @@ def _command(request_id: m.RequestId, asked: r.CommandQuestion, params: msgspec.
         input_json=m.as_json({"command": asked.command, "cwd": asked.cwd}) if plain else _text(params),
     )
     reason = "; ".join(part for part in (asked.reason, *more) if part)
-    touched = [action.path for action in asked.command_actions or () if action.path]
+    touched = _touched(asked.command_actions)
     return _about(request_id, Kind.COMMAND, call, asked, reason=reason, lasting=plain, touched=touched)
 
 
@@ -278,6 +278,15 @@ def _about(
         item_id=asked.item_id,
         lasting=lasting,
     )
+
+
+def _touched(actions: msgspec.Raw) -> list[str]:
+    """What the parts of a command line read, list or search; nothing when that is told in another shape."""
+    try:
+        told = msgspec.json.decode(actions, type=list[r.CommandAction] | None)
+    except msgspec.DecodeError:
+        return []
+    return [action.path for action in told or () if action.path]
 
 
 def _real_paths(call: ToolCall, touched: Sequence[str] = ()) -> tuple[str, ...]:

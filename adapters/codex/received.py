@@ -224,7 +224,7 @@ class CommandQuestion(Camel, frozen=True):
     reason: str | None = None
     command: str | None = None
     cwd: str | None = None
-    command_actions: tuple[CommandAction, ...] | None = None
+    command_actions: Raw = Raw(b"null")
     additional_permissions: Raw = Raw(b"null")
     network_approval_context: NetworkContext | None = None
 

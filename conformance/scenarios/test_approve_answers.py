@@ -51,7 +51,7 @@ async def test_several_approvals_answered_in_another_order(arena: Arena) -> None
                 late_lines += len(arena.wire.sent()) - sent
         outcome = await finish(arena, turn)
         await settle(arena)
-        read = [n for n, call_id in enumerate(CALLS) if times_anywhere(arena, f"the-content-{n}")]
+        read = [n for n in range(len(CALLS)) if times_anywhere(arena, f"the-content-{n}")]
         results = arena.model.main_requests[-1].view.results
         own = CALLS.index(allowed)
         arena.judge(

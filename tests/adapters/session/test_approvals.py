@@ -141,6 +141,15 @@ async def test_an_unanswered_approval_is_denied_at_its_deadline(
         assert approval.resolved_by is ResolvedBy.TIMEOUT
 
 
+def test_an_approval_waits_as_long_as_the_variable_says_and_ten_minutes_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(APPROVAL_SECONDS_VARIABLE, raising=False)
+    assert approval_seconds_from_environment() == 600.0
+    monkeypatch.setenv(APPROVAL_SECONDS_VARIABLE, "2.5")
+    assert approval_seconds_from_environment() == 2.5
+
+
 @pytest.mark.parametrize("text", ["soon", "0", "-3", "nan"])
 def test_a_bad_timeout_variable_is_one_clear_error(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv(APPROVAL_SECONDS_VARIABLE, text)

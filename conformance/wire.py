@@ -12,6 +12,10 @@ from checkrein.adapters.transport import Direction
 from checkrein.scripted_models.errors import DeadlineExceeded
 from checkrein.scripted_models.timeline import Row, Source, Timeline
 
+#: Lines that are longer are kept without their middle, and not as a message: the transcript stays readable.
+LONGEST_LINE = 4 * 1024 * 1024
+KEPT_OF_LONG_LINES = 1024
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireRow:
@@ -65,6 +69,13 @@ class Wire:
 
     def tap(self, direction: Direction, line: bytes) -> None:
         """Take one line in."""
+        if len(line) > LONGEST_LINE:
+            cut = len(line) - 2 * KEPT_OF_LONG_LINES
+            line = b"%b[%d bytes are not kept]%b" % (
+                line[:KEPT_OF_LONG_LINES],
+                cut,
+                line[-KEPT_OF_LONG_LINES:],
+            )
         text = line.decode("utf-8", "backslashreplace")
         message: dict[str, object] = {}
         if direction is not Direction.STDERR:

@@ -147,16 +147,21 @@ class StrayText(Misbehaviour):
         self.note("stray lines")
 
 
-class UnknownTypes(Misbehaviour):
-    """Behind every message comes one of a kind that the harness does not have."""
+class UnknownTypes(Once):
+    """From the moment on, every message is followed by one of a kind that the harness does not have."""
 
     def __init__(self, order: Order, relay: Relay) -> None:
         super().__init__(order, relay)
         self._lines = cycle(line.encode() for line in order.lines)
 
+    def now(self, line: bytes) -> None:
+        self.pass_on(line)
+
     def from_harness(self, line: bytes) -> None:
-        self.relay.to_driver(line, next(self._lines))
-        self.note("an unknown message")
+        super().from_harness(line)
+        if self.happened:
+            self.relay.to_driver(next(self._lines))
+            self.note("an unknown message")
 
 
 class UnknownFields(Misbehaviour):

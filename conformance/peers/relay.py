@@ -17,6 +17,14 @@ from checkrein.conformance.peers.writing import write_whole
 READ_BYTES = 64 * 1024
 STDIN, STDOUT, STDERR = 0, 1, 2
 
+#: How long what the real CLI has said may take to be passed on after its end, in seconds: a process that it has left
+#: behind may hold its pipes.
+SPEAKING_SECONDS = 5.0
+
+
+#: The exit status of a peer that fails at its work.
+EXIT_OWN_FAULT = 70
+
 
 class Lines:
     """Bytes into lines."""
@@ -81,18 +89,24 @@ class Misbehaviour:
 
 
 class Relay:
-    """The streams between driver and real CLI; standard error is the real CLI's own.
+    """The streams between driver and real CLI.
 
     Args:
         argv: the real command line.
     """
 
     def __init__(self, argv: Sequence[str]) -> None:
-        self._real = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        # Its standard error too is a pipe of its own: node makes what it inherits non-blocking, for us as well.
+        self._real = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        )
         assert self._real.stdin is not None
         assert self._real.stdout is not None
+        assert self._real.stderr is not None
         self._real_input = self._real.stdin
         self._real_output = self._real.stdout.fileno()
+        self._real_errors = self._real.stderr.fileno()
+        self._giving_up = False
         self._to_driver = threading.RLock()
         self._to_harness = threading.RLock()
 
@@ -103,14 +117,22 @@ class Relay:
             misbehaviour.told_to_end()
 
         signal.signal(signal.SIGTERM, told_to_end)
-        listening = threading.Thread(target=self._listen, args=(misbehaviour,), daemon=True)
-        speaking = threading.Thread(target=self._speak, args=(misbehaviour,), daemon=True)
-        listening.start()
-        speaking.start()
+        threading.excepthook = _give_up
+        threading.Thread(target=self._listen, args=(misbehaviour,), daemon=True).start()
+        speaking = [
+            threading.Thread(target=self._speak, args=(misbehaviour,), daemon=True),
+            threading.Thread(target=self._complain, daemon=True),
+        ]
+        for thread in speaking:
+            thread.start()
         status = self._real.wait()
-        speaking.join()
+        if self._giving_up:
+            threading.Event().wait()  # until `end` ends the process
+        for thread in speaking:
+            thread.join(SPEAKING_SECONDS)
         if status < 0:
-            signal.signal(-status, signal.SIG_DFL)
+            with contextlib.suppress(OSError):  # SIGKILL cannot be given its default action: it has no other
+                signal.signal(-status, signal.SIG_DFL)
             os.kill(os.getpid(), -status)
         return status
 
@@ -122,6 +144,10 @@ class Relay:
     def _speak(self, misbehaviour: Misbehaviour) -> None:
         while data := os.read(self._real_output, READ_BYTES):
             misbehaviour.said(data)
+
+    def _complain(self) -> None:
+        while data := os.read(self._real_errors, READ_BYTES):
+            write_whole(STDERR, data)
 
     def to_driver(self, *lines: bytes) -> None:
         """Send whole lines, with nothing in between."""
@@ -155,7 +181,14 @@ class Relay:
 
     def end(self, status: int, last_words: str) -> None:
         """Kill the real CLI and end with that exit status, without a farewell on the wire."""
+        self._giving_up = True
         self._real.kill()
-        self._real.wait()
         write_whole(STDERR, f"{last_words}\n".encode())
         os._exit(status)
+
+
+def _give_up(failed: threading.ExceptHookArgs) -> None:
+    """A fault of the peer itself must not look like a silent harness."""
+    with contextlib.suppress(OSError):
+        write_whole(STDERR, f"the peer failed: {failed.exc_value!r}\n".encode())
+    os._exit(EXIT_OWN_FAULT)

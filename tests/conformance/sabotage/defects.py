@@ -17,12 +17,24 @@ from tests.conformance.sabotage import (
     sessions,
     steering,
     trusting,
+    wiring,
 )
 from tests.conformance.sabotage.defect import Defect
 
 #: All of them, by name.
 DEFECTS: dict[str, Defect] = {
     name: defect
-    for module in (interrupting, steering, approving, answering, sessions, recording, meddling, outliving, trusting)
+    for module in (
+        interrupting,
+        steering,
+        approving,
+        answering,
+        sessions,
+        recording,
+        meddling,
+        outliving,
+        trusting,
+        wiring,
+    )
     for name, defect in module.DEFECTS.items()
 }

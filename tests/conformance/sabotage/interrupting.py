@@ -195,7 +195,12 @@ DEFECTS: dict[str, Defect] = {
             "interrupt.mid-tool-call.quiet",
             "interrupt.late-tool-call.not-run",
         ),
-        among=("interrupt.mid-text", "interrupt.mid-tool-call", "interrupt.late-tool-call", "interrupt.idle"),
+        among=(
+            "interrupt.mid-text",
+            "interrupt.mid-tool-call.quiet",
+            "interrupt.late-tool-call",
+            "interrupt.idle",
+        ),
         install=acknowledge_and_go_on,
     ),
     "skips backgroundTerminals/clean": Defect(

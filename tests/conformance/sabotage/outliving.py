@@ -68,8 +68,9 @@ def write_the_transcript_late() -> None:
 DEFECTS: dict[str, Defect] = {
     "runs what is queued after an interrupt": Defect(
         harness="claude-code",
-        red=("interrupt.steer-queued.quiet", "interrupt.queued-steers.not-run"),
-        among=("interrupt.steer-queued", "interrupt.queued-steers"),
+        # Not among them: whether its request comes before or after the watch for quiet begins is a matter of luck.
+        red=("interrupt.queued-steers.not-run",),
+        among=("interrupt.steer-queued.outcome", "interrupt.queued-steers"),
         install=keep_the_queue,
     ),
     "lists no survivors": Defect(

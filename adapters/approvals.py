@@ -206,9 +206,20 @@ class ApprovalDesk:
         for approval in self.open:
             self._resolve(approval, None, by)
 
-    def close(self) -> None:
-        """The turn is over."""
-        self.void_all(ResolvedBy.HARNESS)
+    def close(self, *, deny: bool) -> None:
+        """The turn is over.
+
+        Args:
+            deny: the harness goes on, and waits for what is open: that is denied. A background agent of Claude Code
+                2.1.332 asks on when the turn has ended.
+        """
+        for approval in self.open:
+            if deny:
+                decision = Decision(kind=DecisionKind.DENY)
+                self._resolve(approval, decision, ResolvedBy.HARNESS)
+                self._tasks.start_soon(self._deliver, approval.question, decision, _Delivery())
+            else:
+                self._resolve(approval, None, ResolvedBy.HARNESS)
         self._stream.close()
 
     def _resolve(self, approval: Approval, decision: Decision | None, by: ResolvedBy) -> bool:

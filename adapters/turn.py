@@ -397,7 +397,7 @@ class Turn:
         self._state = TurnState.ENDED
         self._opened.set()
         self.ended_at = datetime.now(UTC)
-        self._desk.close()
+        self._desk.close(deny=self._closed is not None)
         self._outcome = Outcome(
             status=status,
             reason=reason,
@@ -425,11 +425,11 @@ class Turn:
             case TurnState.STARTING | TurnState.RUNNING:
                 return
 
-    async def _answer(self, question: Question, decision: Decision) -> None:
     async def _withdraw(self, steer: Steer) -> None:
         self._settings.manifest.demand(Capability.WITHDRAW)
         await self._ledger.withdraw(steer, ask=self._link.connection.withdraw)
 
+    async def _answer(self, question: Question, decision: Decision) -> None:
         with self._events.unbounded():
             await self._link.connection.answer(question, decision)
 

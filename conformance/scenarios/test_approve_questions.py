@@ -31,6 +31,18 @@ UNTIL_ANSWERED = 5.0
 ENOUGH_FAULTS = 2
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inserted:
+    """A question that was put in the harness's mouth; `after` is the newest line on the wire before it."""
+
+    kind: AskedKind
+    id: str
+    after: int
+
+    def __str__(self) -> str:
+        return f"{self.kind.name}, {self.id.removeprefix(MARK)}"
+
+
 @dataclass(slots=True)
 class Desk:
     """The person: allows or denies by the question's id, and sees what is refused."""
@@ -68,7 +80,7 @@ class Desk:
 async def _decide(approval: Approval) -> None:
     if "allow" in approval.id:
         await approval.allow()
-    else:
+    elif "deny" in approval.id:
         await approval.deny()
 
 
@@ -87,17 +99,24 @@ async def test_every_kind_of_question_is_answered(arena: Arena) -> None:
         tasks.start_soon(desk.watch, turn)
         for kind, word in product(kinds, ("allow", "deny")):
             inserted += 1
-            faults += await _ask(arena, session, kind, f"{MARK}{word}-{inserted}", desk, inserted)
+            faults += await _ask(arena, session, kind, f"{MARK}{word}-{inserted}", desk)
             if len(faults) >= ENOUGH_FAULTS:
                 break
+        # Nobody answers this one before the turn ends.
+        inserted += 1
+        left_open = Inserted(kind=kinds[0], id=f"{MARK}open-{inserted}", after=arena.wire.rows[-1].n)
+        shown = desk.shown
+        await _insert(session, left_open)
+        await within(arena, "the last question to be shown", desk.until_shown(shown + 1))
         middle.open()
         outcome = await finish(arena, turn)
+        faults += await _fault(arena, left_open)
         if (outcome.status.value, outcome.text) != ("completed", "Working done."):
             faults.append(f"the turn ended {outcome.status.value}, {outcome.text!r}")
         # No turn runs: there is nobody to ask, and the harness waits all the same.
         for kind in () if faults else (kinds[0], kinds[-1]):
             inserted += 1
-            faults += await _ask(arena, session, kind, f"{MARK}idle-{inserted}", None, 0)
+            faults += await _ask(arena, session, kind, f"{MARK}idle-{inserted}", None)
     arena.judge(
         "approve.server-requests.all-answered",
         holds=not faults,
@@ -110,33 +129,46 @@ async def test_every_kind_of_question_is_answered(arena: Arena) -> None:
 
 
 async def _ask(
-    arena: Arena, session: Session, kind: AskedKind, question_id: str, desk: Desk | None, shown: int
+    arena: Arena, session: Session, kind: AskedKind, question_id: str, desk: Desk | None
 ) -> list[str]:
-    """Insert one question; what is wrong with its answer.
+    """Insert one question; what is wrong with its answer, and with what was shown.
 
     Args:
         desk: who must be shown it; None when no turn runs.
-        shown: how many must have been shown then.
     """
-    what = f"{kind.name}, {question_id.removeprefix(MARK)}"
+    question = Inserted(kind=kind, id=question_id, after=arena.wire.rows[-1].n)
+    shown = 0 if desk is None else desk.shown
+    await _insert(session, question)
+    if (faults := await _fault(arena, question)) or desk is None:
+        return faults
+    try:
+        await within(arena, "the question to be shown", desk.until_shown(shown + 1), UNTIL_ANSWERED)
+    except DeadlineExceeded:
+        return [f"{question}: not shown"]
+    asked = any(question_id in approval_id for approval_id in desk.asked)
+    return (
+        []
+        if kind.decidable in (None, asked)
+        else [f"{question}: a person was {'' if asked else 'not '}asked"]
+    )
+
+
+async def _insert(session: Session, question: Inserted) -> None:
     assert session.link is not None
-    newest = arena.wire.rows[-1].n
-    await session.link.process.send(DICTATION + kind.line(question_id))
+    await session.link.process.send(DICTATION + question.kind.line(question.id))
+
+
+async def _fault(arena: Arena, question: Inserted) -> list[str]:
+    """Wait for the answer to an inserted question; what is wrong with it."""
 
     def answers(row: WireRow) -> bool:
-        return row.direction is Direction.TO_HARNESS and question_id in str(row.message)
+        return row.direction is Direction.TO_HARNESS and question.id in str(row.message)
 
     try:
-        row = await arena.wire.wait(answers, UNTIL_ANSWERED, what=f"the answer to {what}", after=newest)
+        row = await arena.wire.wait(
+            answers, UNTIL_ANSWERED, what=f"the answer to {question}", after=question.after
+        )
     except DeadlineExceeded:
-        return [f"{what}: no answer"]
-    if fault := kind.fault(row.message):
-        return [f"{what}: {fault}"]
-    if desk is None:
-        return []
-    try:
-        await within(arena, "the question to be shown", desk.until_shown(shown), UNTIL_ANSWERED)
-    except DeadlineExceeded:
-        return [f"{what}: not shown"]
-    asked = any(question_id in approval_id for approval_id in desk.asked)
-    return [] if kind.decidable in (None, asked) else [f"{what}: a person was {'' if asked else 'not '}asked"]
+        return [f"{question}: no answer"]
+    fault = question.kind.fault(row.message)
+    return [f"{question}: {fault}"] if fault else []

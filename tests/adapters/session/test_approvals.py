@@ -61,7 +61,25 @@ async def test_a_second_answer_is_stale_and_not_sent(opened: OpenSession, harnes
         ]
 
 
-@pytest.mark.parametrize("ending", ["interrupt", "voided", "turn end", "death"])
+async def test_what_is_open_when_the_turn_ends_is_denied_and_a_later_answer_is_stale(
+    opened: OpenSession, harness: EchoHarness
+) -> None:
+    async with opened() as session:
+        turn = await session.start("go")
+        await harness.newest.emit(Asked(question=question("ls")))
+        approval = await first_approval(turn)
+        await harness.newest.emit(closed())
+        await turn.outcome()
+        await harness.newest.answered.wait()
+        with pytest.raises(ApprovalStale) as stale:
+            await approval.allow()
+        assert stale.value.resolved_by == "harness"
+        assert [sent for sent in harness.newest.sent if sent[0] == "answer"] == [
+            ("answer", "q-1", "deny", "")
+        ]
+
+
+@pytest.mark.parametrize("ending", ["interrupt", "voided", "death"])
 async def test_an_answer_after_the_question_is_gone_is_stale(
     opened: OpenSession, harness: EchoHarness, ending: str
 ) -> None:
@@ -75,9 +93,6 @@ async def test_an_answer_after_the_question_is_gone_is_stale(
             case "voided":
                 await harness.newest.emit(QuestionVoided(question_id="q-1"))
                 await approval.resolved.wait()
-            case "turn end":
-                await harness.newest.emit(closed())
-                await turn.outcome()
             case _:
                 await harness.newest.process.signal(9)
                 await turn.outcome()

@@ -50,6 +50,18 @@ def leave_it_waiting() -> None:
     replace_attribute(CodexConnection, "take_replies", lambda _: lambda self: [])
 
 
+def forget_at_the_end() -> None:
+    """What is open when the turn ends is forgotten, though the harness waits on."""
+
+    def make(close: Any) -> Any:
+        def closed(self: Any, *, deny: bool) -> None:
+            close(self, deny=False)
+
+        return closed
+
+    replace_attribute(ApprovalDesk, "close", make)
+
+
 def answer_all_alike() -> None:
     """Every kind of question is answered as a command is."""
 
@@ -91,6 +103,12 @@ DEFECTS: dict[str, Defect] = {
         red=("approve.server-requests.all-answered",),
         among=("approve.server-requests.*",),
         install=leave_it_waiting,
+    ),
+    "forgets what is open when the turn ends": Defect(
+        harness="claude-code",
+        red=("approve.server-requests.all-answered",),
+        among=("approve.server-requests.*",),
+        install=forget_at_the_end,
     ),
     "answers all questions alike": Defect(
         harness="codex",

@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from enum import StrEnum
+from pathlib import Path
 
 import anyio
 from anyio.abc import TaskGroup
@@ -16,6 +17,7 @@ from checkrein.adapters.native import Question, ToolCall
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.shown import one_line, shown
 from checkrein.adapters.stream import EventReader, EventStream
+from checkrein.adapters.targets import is_outside
 from checkrein.adapters.texts import check_text
 
 #: How long an approval waits for a person before it counts as denied, in seconds.
@@ -65,17 +67,24 @@ class Approval:
         call: the call, raw.
         reason: why the harness asks, in its own words.
         real_paths: where the call's paths really lead, when a link leads elsewhere.
+        outside: where the call goes that is outside the workspace: its paths, its directory, where links lead.
         decision: what was decided; None while open, or when it was resolved without an answer.
         resolved_by: who resolved it; None while open.
     """
 
     def __init__(
-        self, question: Question, answer: Callable[[Approval, Decision, ResolvedBy], Awaitable[None]]
+        self,
+        question: Question,
+        answer: Callable[[Approval, Decision, ResolvedBy], Awaitable[None]],
+        *,
+        workspace: Path,
     ) -> None:
         self.id = question.question_id
         self.call: ToolCall = question.call
         self.reason = question.reason
         self.real_paths = question.real_paths
+        places = [*self.call.paths, *([self.call.cwd] if self.call.cwd else []), *self.real_paths]
+        self.outside = tuple(dict.fromkeys(place for place in places if is_outside(place, workspace)))
         self.question = question
         self.decision: Decision | None = None
         self.resolved_by: ResolvedBy | None = None
@@ -89,13 +98,18 @@ class Approval:
         if call.command is not None:
             lines = [shown(call.command)]
         elif call.paths:
-            lines = [shown(path) for path in call.paths]
+            lines = [self._place(path) for path in call.paths]
             if call.change:
                 lines.append(shown(call.change))
         else:
             lines = [f"{one_line(call.name)} {shown(call.input_json)}"]
-        lines += [f"leads to {shown(path)}" for path in self.real_paths]
+        if call.cwd and call.cwd in self.outside:
+            lines.append(f"runs in {self._place(call.cwd)}")
+        lines += [f"leads to {self._place(path)}" for path in self.real_paths]
         return "\n".join(lines)
+
+    def _place(self, path: str) -> str:
+        return f"{shown(path)} (outside the workspace)" if path in self.outside else shown(path)
 
     async def allow(self) -> None:
         """Let this one call run.
@@ -129,6 +143,7 @@ class ApprovalDesk:
 
     Args:
         policy: who decides.
+        workspace: where the harness works, resolved.
         send: passes a decision to the harness.
         tasks: where the deadlines and the policy's own answers run.
         seconds: how long a question waits for a person.
@@ -140,6 +155,7 @@ class ApprovalDesk:
         self,
         *,
         policy: Policy,
+        workspace: Path,
         send: Callable[[Question, Decision], Awaitable[None]],
         tasks: TaskGroup,
         seconds: float,
@@ -147,6 +163,7 @@ class ApprovalDesk:
         unanswered: Callable[[Exception], None],
     ) -> None:
         self._policy = policy
+        self._workspace = workspace
         self._send = send
         self._tasks = tasks
         self._seconds = seconds
@@ -168,7 +185,7 @@ class ApprovalDesk:
 
     def asked(self, question: Question) -> None:
         """The harness asks."""
-        approval = Approval(question, self._answer)
+        approval = Approval(question, self._answer, workspace=self._workspace)
         self.approvals += (approval,)
         self._by_id[approval.id] = approval
         if self._policy is Policy.AUTO or _likeness(question) in self._always:
@@ -189,9 +206,20 @@ class ApprovalDesk:
         for approval in self.open:
             self._resolve(approval, None, by)
 
-    def close(self) -> None:
-        """The turn is over."""
-        self.void_all(ResolvedBy.HARNESS)
+    def close(self, *, deny: bool) -> None:
+        """The turn is over.
+
+        Args:
+            deny: the harness goes on, and waits for what is open: that is denied. A background agent of Claude Code
+                2.1.332 asks on when the turn has ended.
+        """
+        for approval in self.open:
+            if deny:
+                decision = Decision(kind=DecisionKind.DENY)
+                self._resolve(approval, decision, ResolvedBy.HARNESS)
+                self._tasks.start_soon(self._deliver, approval.question, decision, _Delivery())
+            else:
+                self._resolve(approval, None, ResolvedBy.HARNESS)
         self._stream.close()
 
     def _resolve(self, approval: Approval, decision: Decision | None, by: ResolvedBy) -> bool:

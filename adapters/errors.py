@@ -4,7 +4,7 @@ The life of a session, and what each step can raise:
 
 * before anything runs: `UnknownHarness`, `HarnessMissing`, `Unsupported`, `BadRequest`
 * opening: `TransportError` (the transport's family), `HandshakeFailed`, `SessionNotFound`, `PolicyNotEffective`
-* a turn: `TurnActive`, `NoActiveTurn`, `SteerRejected`, `ApprovalStale`, `EventsTaken`
+* a turn: `TurnActive`, `NoActiveTurn`, `SteerRejected`, `WithdrawRefused`, `ApprovalStale`, `EventsTaken`
 * any call to the harness: `CallExpired`, `CallRefused`, `HarnessDied`, `SessionClosed`
 
 Errors carry data; the command line renders them.
@@ -150,6 +150,18 @@ class SteerRejected(CheckreinError):
         self.reason = reason
         self.by = by
         self.message = message
+
+
+class WithdrawRefused(CheckreinError):
+    """Raised when a steer cannot be taken back any more; the model sees it, has seen it, or never will.
+
+    Args:
+        state: where the steer is, by the name of its state.
+    """
+
+    def __init__(self, what: str, *, state: str) -> None:
+        super().__init__(what, where=f"the steer is {state}")
+        self.state = state
 
 
 class ApprovalStale(CheckreinError):

@@ -13,10 +13,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from checkrein.adapters.errors import Unsupported
+from checkrein.adapters.errors import CallExpired, HarnessDied
+from checkrein.adapters.errors import CallExpired, HarnessDied
 from checkrein.adapters.manifest import Manifest
 from checkrein.adapters.native import NativeEvent, Question
 from checkrein.adapters.policy import Policy
-from checkrein.adapters.transport import HarnessProcess, ProcessInfo
+from checkrein.adapters.transport import BrokenTransport, HarnessProcess, ProcessInfo, SendTimedOut
+
+#: How long a process that takes no more input may take to end, in seconds; past it, it lives with its input closed.
+LAST_WORDS_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +73,8 @@ class ModelEndpoint:
         model: the model's name; None leaves the adapter's default.
         retries: how often the harness tries a failed request again; None leaves the adapter's default.
         dialect: what is spoken there, one of the manifest's; None for the first of these.
+        silence_seconds: how long the model may send nothing before the harness gives the request up; None leaves
+            the harness's default, which is minutes.
     """
 
     base_url: str
@@ -74,6 +82,7 @@ class ModelEndpoint:
     model: str | None = None
     retries: int | None = None
     dialect: str | None = None
+    silence_seconds: float | None = None
 
 
 class Origin(StrEnum):
@@ -179,6 +188,38 @@ class Connection(ABC):
         self.spec = spec
         self.process = process
 
+    async def send(self, line: bytes, what: str) -> None:
+        """Send a line to the harness, within the deadline of the spec.
+
+        Args:
+            what: it is, in words, for the errors.
+
+        Raises:
+            CallExpired: the harness did not read; nothing was sent.
+            HarnessDied: the process has ended, or takes no more input.
+        """
+        seconds = self.spec.call_seconds
+        try:
+            await self.process.send(line, deadline_seconds=seconds)
+        except SendTimedOut:
+            raise CallExpired(
+                f"the harness did not read {what} within {seconds:g} s",
+                advice="the harness may be stuck; interrupt the turn, the ladder ends its process",
+            ) from None
+        except BrokenTransport as fault:
+            raise await self._death(fault) from None
+
+    async def _death(self, fault: BrokenTransport) -> HarnessDied:
+        try:
+            status = str(await self.process.wait_exit(LAST_WORDS_SECONDS))
+        except TimeoutError:
+            return HarnessDied(
+                "the harness's process takes no more input",
+                status=f"still running: {fault.where}",
+                stderr=self.process.stderr_tail(),
+            )
+        return HarnessDied("the harness's process ended", status=status, stderr=self.process.stderr_tail())
+
     @abstractmethod
     def decode(self, lines: list[bytes]) -> Iterable[NativeEvent]:
         """Translate a batch of output lines; settles the calls that they answer. Never raises on bad input:
@@ -256,5 +297,15 @@ class HarnessAdapter(ABC):
         """
 
     @abstractmethod
+    async def withdraw(self, steer_id: str) -> bool:
+        """Take back a steer that the harness took; returns whether it dropped it, so that no request will hold it.
+
+        Overridden where the manifest does not say that the harness cannot.
+
+        Raises:
+            Unsupported: the harness has no such call.
+        """
+        raise Unsupported("this harness cannot take back a steer")
+
     def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
         """Speak with a process that was launched for that spec."""

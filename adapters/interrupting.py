@@ -12,6 +12,7 @@ from checkrein.adapters.link import Link
 from checkrein.adapters.outcome import StoppedBy
 from checkrein.adapters.transport import ProcessInfo, Rung
 from checkrein.adapters.transport.gone import wait_gone
+from checkrein.adapters.transport.process import GRACE_SECONDS
 
 #: How long the last output of a process that was ended may take to be read, in seconds.
 READ_OUT_SECONDS = 5.0
@@ -27,11 +28,15 @@ class LadderTimes:
         settle: for what the harness needs afterwards to be quiet.
         tools: for the processes of the turn's tools to die. Seen: up to 1.6 s for a tool that traps signals on
             Claude Code 2.1.332.
+        stdin: for a harness that did not answer to end when its input is closed.
+        term: for it to end after SIGTERM.
     """
 
     harness: float = 10.0
     settle: float = 5.0
     tools: float = 2.5
+    stdin: float = GRACE_SECONDS
+    term: float = GRACE_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +144,11 @@ class InterruptLadder:
 
     async def _end_the_process(self) -> Stopped:
         try:
-            ladder = await self._link.process.kill_ladder("the harness did not end the turn")
+            ladder = await self._link.process.kill_ladder(
+                "the harness did not end the turn",
+                stdin_grace_seconds=self._times.stdin,
+                term_grace_seconds=self._times.term,
+            )
         except Exception as error:
             self._link.condemn(f"it did not end an interrupted turn: {error}")
             return Stopped(by=StoppedBy.KILL, failure=str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -44,6 +45,7 @@ class Link:
         process: to end it with, and to look at its children.
         lost: None while the process lives; then why not.
         condemned: why the process is being ended although no turn asked for it; "" otherwise.
+        heard_at: when it said something last, by `time.monotonic`.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Link:
         self.process = process
         self.lost: HarnessDied | None = None
         self.condemned = ""
+        self.heard_at = time.monotonic()
         self._sink = sink
         self._tasks = tasks
         self._read_out = anyio.Event()
@@ -137,6 +140,7 @@ class Link:
             self.condemned = f"{self.condemned}; {survived}"
 
     async def _take(self, lines: list[bytes]) -> None:
+        self.heard_at = time.monotonic()
         for event in self.connection.decode(lines):
             self._sink.event(event)
         replies = self.connection.take_replies()

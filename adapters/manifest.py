@@ -10,7 +10,7 @@ from importlib.resources import files
 
 import msgspec
 
-from checkrein.adapters.errors import BadRequest
+from checkrein.adapters.errors import BadRequest, Unsupported
 
 
 class Support(StrEnum):
@@ -25,6 +25,8 @@ class Capability(StrEnum):
     """What a driver may ask of a harness through its adapter."""
 
     STEER = "steer"
+    #: take back a steer that was not delivered yet
+    WITHDRAW = "withdraw"
     INTERRUPT = "interrupt"
     APPROVALS = "approvals"
     DENY_MESSAGE = "deny_message"
@@ -71,6 +73,15 @@ class Manifest:
     def support(self, capability: Capability) -> Support:
         """Whether the harness has the capability."""
         return self.capabilities.get(capability, Support.UNKNOWN)
+
+    def demand(self, capability: Capability) -> None:
+        """Go on only where the harness may have the capability.
+
+        Raises:
+            Unsupported: it declares that it has not.
+        """
+        if self.support(capability) is Support.NO:
+            raise Unsupported(f"{self.title} has no {capability.value.replace('_', ' ')}", where=self.name)
 
 
 def load_manifest(package: str) -> Manifest:

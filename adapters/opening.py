@@ -11,14 +11,15 @@ from pathlib import Path
 import anyio
 
 from checkrein.adapters.approvals import approval_seconds_from_environment
-from checkrein.adapters.errors import BadRequest, Unsupported
+from checkrein.adapters.errors import BadRequest
 from checkrein.adapters.interface import HarnessAdapter, HarnessBinary, ModelEndpoint, Origin, SessionSpec
 from checkrein.adapters.interrupting import LadderTimes
-from checkrein.adapters.manifest import Capability, Support
+from checkrein.adapters.manifest import Capability
 from checkrein.adapters.policy import Policy, parse_policy
 from checkrein.adapters.provision import launcher_of, locate_harness
 from checkrein.adapters.registry import find_harness
 from checkrein.adapters.session import Session
+from checkrein.adapters.silence import STALL_SECONDS
 from checkrein.adapters.transport import Tap, clean_environment
 from checkrein.adapters.turn import TurnSettings
 
@@ -58,6 +59,8 @@ async def open_session(
     approval_seconds: float | None = None,
     call_seconds: float = 20.0,
     ladder: LadderTimes | None = None,
+    stall_seconds: float = STALL_SECONDS,
+    record_dir: Path | None = None,
     tap: Tap | None = None,
 ) -> AsyncGenerator[Session]:
     """Open a conversation with a harness; at the end of the block nothing of it is left running.
@@ -76,6 +79,10 @@ async def open_session(
             `CHECKREIN_APPROVAL_TIMEOUT_SECONDS`, 600 without it.
         call_seconds: how long the harness may take to answer one call.
         ladder: times of the interrupt ladder.
+        stall_seconds: how long the harness may say nothing, while no tool runs and no question stands, before the turn
+            is stopped and has failed.
+        record_dir: where the records of the turns are kept from the prompt on, in its folder `records`; None keeps
+            none.
         tap: sees every line to and from the harness.
 
     Raises:
@@ -110,10 +117,14 @@ async def open_session(
         if approval_seconds is None
         else approval_seconds,
         ladder=ladder or LadderTimes(),
+        stall_seconds=stall_seconds,
+        manifest=adapter.manifest,
     )
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
-        session = Session(adapter=adapter, spec=spec, settings=settings, tasks=tasks, tap=tap)
+        session = Session(
+            adapter=adapter, spec=spec, settings=settings, tasks=tasks, tap=tap, record_dir=record_dir
+        )
         # What the body raises is raised again outside the task group, which would wrap it in a group.
         try:
             await session.open()
@@ -136,10 +147,10 @@ def _origin(adapter: HarnessAdapter, resume: str | None, fork: str | None) -> tu
         case None, None:
             return Origin.NEW, str(uuid.uuid4())
         case str() as session_id, None:
-            _demand(adapter, Capability.RESUME)
+            adapter.manifest.demand(Capability.RESUME)
             return Origin.RESUME, session_id
         case None, str() as session_id:
-            _demand(adapter, Capability.FORK)
+            adapter.manifest.demand(Capability.FORK)
             return Origin.FORK, session_id
         case _:
             raise BadRequest(
@@ -166,16 +177,8 @@ def _environment(
 def _policy(adapter: HarnessAdapter, policy: str | Policy) -> Policy:
     parsed = parse_policy(policy)
     if parsed is not Policy.AUTO:
-        _demand(adapter, Capability.APPROVALS)
+        adapter.manifest.demand(Capability.APPROVALS)
     return parsed
-
-
-def _demand(adapter: HarnessAdapter, capability: Capability) -> None:
-    if adapter.manifest.support(capability) is Support.NO:
-        raise Unsupported(
-            f"{adapter.manifest.title} has no {capability.value.replace('_', ' ')}",
-            where=adapter.manifest.name,
-        )
 
 
 def _workspace(cwd: str | os.PathLike[str]) -> Path:

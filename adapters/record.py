@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from checkrein.adapters.approvals import Approval
-from checkrein.adapters.errors import CheckreinError
 from checkrein.adapters.interface import HarnessIdentity
-from checkrein.adapters.native import ToolStarted, Usage
+from checkrein.adapters.native import ToolFinished, ToolStarted, Usage
 from checkrein.adapters.steering import Steer
 from checkrein.adapters.transport import ProcessInfo
 
@@ -48,11 +47,18 @@ class SteerRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApprovalRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One approval, as it was shown, and who resolved it."""
+    """One approval, as it was shown, and who resolved it.
+
+    Args:
+        real_paths: where its paths really lead, when a link leads elsewhere.
+        outside: where it goes that is outside the workspace.
+    """
 
     id: str
     call_id: str
     shown: str
+    real_paths: tuple[str, ...]
+    outside: tuple[str, ...]
     reason: str
     decision: str | None
     message: str
@@ -116,18 +122,18 @@ def record_of(
         reason=outcome.reason if outcome else None,
         stopped_by=outcome.stopped_by.value if outcome and outcome.stopped_by else None,
         native_status=outcome.native_status if outcome else None,
-        text=outcome.text if outcome else "",
+        text=turn.text,
         usage=outcome.usage if outcome else Usage(),
-        tools=tuple(_tool(turn, started) for started in turn.tools.values()),
-        steers=tuple(_steer(steer) for steer in turn.steers),
-        approvals=tuple(_approval(approval) for approval in turn.asked),
+        tools=tuple(tool_record(started, turn.results.get(name)) for name, started in turn.tools.items()),
+        steers=tuple(steer_record(steer) for steer in turn.steers),
+        approvals=tuple(approval_record(approval) for approval in turn.asked),
         survivors=outcome.survivors if outcome else (),
     )
 
 
-def _tool(turn: Turn, started: ToolStarted) -> ToolRecord:
+def tool_record(started: ToolStarted, result: ToolFinished | None) -> ToolRecord:
+    """The record of a call, with its result if it has one."""
     call = started.call
-    result = turn.results.get(call.call_id)
     return ToolRecord(
         call_id=call.call_id,
         name=call.name,
@@ -140,7 +146,8 @@ def _tool(turn: Turn, started: ToolStarted) -> ToolRecord:
     )
 
 
-def _steer(steer: Steer) -> SteerRecord:
+def steer_record(steer: Steer) -> SteerRecord:
+    """The record of a steer as it stands now."""
     return SteerRecord(
         id=steer.id,
         text=steer.text,
@@ -150,12 +157,15 @@ def _steer(steer: Steer) -> SteerRecord:
     )
 
 
-def _approval(approval: Approval) -> ApprovalRecord:
+def approval_record(approval: Approval) -> ApprovalRecord:
+    """The record of an approval as it stands now."""
     decision = approval.decision
     return ApprovalRecord(
         id=approval.id,
         call_id=approval.call.call_id,
         shown=approval.shown,
+        real_paths=approval.real_paths,
+        outside=approval.outside,
         reason=approval.reason,
         decision=decision.kind.value if decision else None,
         message=decision.message if decision else "",
@@ -171,24 +181,3 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
         Path(environment.get("HOME", "~")).expanduser() / ".local/state"
     )
     return Path(base) / "checkrein"
-
-
-def write_record(record: TurnRecord, directory: Path) -> Path:
-    """Write the record to `DIRECTORY/records/TURN-ID.json`, whole or not at all.
-
-    Raises:
-        CheckreinError: the directory cannot be written.
-    """
-    path = directory / "records" / f"{record.turn_id}.json"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        new = path.with_suffix(".new")
-        new.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=2))
-        new.replace(path)
-    except OSError as fault:
-        raise CheckreinError(
-            f"the record of the turn cannot be written: {fault.strerror}",
-            where=str(path),
-            advice="set CHECKREIN_STATE to a directory that can be written",
-        ) from fault
-    return path

@@ -7,14 +7,14 @@ back and hands each event to `_event`, which gives it to the turn that runs. The
 from __future__ import annotations
 
 import uuid
-from contextlib import suppress
-from dataclasses import dataclass
+from pathlib import Path
 
 import anyio
 from anyio.abc import TaskGroup
 
 from checkrein.adapters.conversation import Conversation
 from checkrein.adapters.errors import (
+    BadRequest,
     CallRefused,
     CheckreinError,
     HarnessDied,
@@ -24,6 +24,8 @@ from checkrein.adapters.errors import (
     SteerRejected,
     TurnActive,
 )
+from checkrein.adapters.foreign_turns import ForeignTurn, ForeignTurns
+from checkrein.adapters.events import Event
 from checkrein.adapters.interface import (
     Decision,
     DecisionKind,
@@ -40,12 +42,18 @@ from checkrein.adapters.native import (
     NoticeKind,
     Question,
     SteerMoved,
+    TextDelta,
+    TextDone,
+    ToolFinished,
+    ToolStarted,
     TurnClosed,
     TurnOpened,
     UsageReported,
 )
 from checkrein.adapters.outcome import Outcome, OutcomeStatus
 from checkrein.adapters.record import TurnRecord, record_of
+from checkrein.adapters.record_keeping import RecordKeeper
+from checkrein.adapters.sending import Message, Sender
 from checkrein.adapters.steering import Steer, SteerState
 from checkrein.adapters.texts import check_text
 from checkrein.adapters.transport import Tap
@@ -55,27 +63,17 @@ from checkrein.adapters.usage import UsageMeter
 #: How long the harness may take from the acknowledged prompt to running the turn, in seconds.
 TURN_OPENING_SECONDS = 60.0
 
+#: What a turn brings forth. Before the harness has opened the turn, it is left over from the one before.
+OF_THE_TURN = (TextDelta, TextDone, ToolStarted, ToolFinished)
+
 #: States of a steer that the harness may still start a turn with.
 OPEN_STEERS = frozenset({SteerState.SENDING, SteerState.ACCEPTED, SteerState.UNKNOWN})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignTurn:
-    """A turn that the harness opened by itself. It was interrupted.
-
-    Args:
-        cause: why, in the harness's words.
-    """
-
-    native_id: str
-    cause: str
 
 
 class Session:
     """One conversation. Made by `open_session`.
 
     Attributes:
-        foreign_turns: turns that the harness opened by itself, all interrupted.
         turns: every turn of this session object, the first one first.
     """
 
@@ -87,14 +85,15 @@ class Session:
         settings: TurnSettings,
         tasks: TaskGroup,
         tap: Tap | None,
+        record_dir: Path | None,
     ) -> None:
-        self.foreign_turns: tuple[ForeignTurn, ...] = ()
         self.turns: tuple[Turn, ...] = ()
         self._adapter = adapter
         self._spec = spec
         self._settings = settings
         self._tasks = tasks
         self._meter = UsageMeter()
+        self._keeper = None if record_dir is None else RecordKeeper(record_dir, self._record)
         self._conversation = Conversation(
             adapter=adapter,
             spec=spec,
@@ -105,8 +104,11 @@ class Session:
             has_answer=self._has_answer,
         )
         self._active: Turn | None = None
-        self._running: Turn | ForeignTurn | None = None
-        self._foreign_over = anyio.Event()
+        self._running: Turn | None = None
+        self._foreign = ForeignTurns(tasks=tasks, seconds=settings.ladder.harness)
+        self._sender = Sender(
+            active=lambda: self.turn, opened_by=self._turn_called, start=self.start, tasks=tasks
+        )
         self._children: frozenset[int] = frozenset()
         self._closing = False
         self._lock = anyio.Lock()
@@ -137,14 +139,32 @@ class Session:
     def turn(self) -> Turn | None:
         """The turn that is active now."""
         running = self._running
-        if isinstance(running, Turn) and running.state is not TurnState.ENDED:
+        if running is not None and running.state is not TurnState.ENDED:
             return running
         return next((turn for turn in reversed(self.turns) if turn.state is not TurnState.ENDED), None)
+
+    @property
+    def foreign_turns(self) -> tuple[ForeignTurn, ...]:
+        """Turns that the harness opened by itself, all interrupted."""
+        return self._foreign.seen
 
     @property
     def link(self) -> Link | None:
         """The running process and its connection, for calls that only this harness has. No contract covers it."""
         return self._conversation.link
+
+    def record_file(self, turn: Turn) -> Path:
+        """Where the record of a turn is kept, in a session that was opened with `record_dir`.
+
+        Raises:
+            BadRequest: the session keeps no records.
+            CheckreinError: it could not be written.
+        """
+        if self._keeper is None:
+            raise BadRequest("the session keeps no records", advice="open it with record_dir")
+        if self._keeper.fault is not None:
+            raise self._keeper.fault
+        return self._keeper.path(turn)
 
     async def start(self, prompt: str) -> Turn:
         """Start a turn; returns when the harness runs it.
@@ -181,6 +201,24 @@ class Session:
             raise SteerRejected(SteerReason.NO_ACTIVE_TURN)
         return await turn.steer(text)
 
+    async def send(self, text: str) -> Message:
+        """Give the agent a message, whatever it does: it joins the active turn, and if there is none, or if that
+        turn ends first, it starts the next one. It is never lost and never delivered twice.
+
+        Returns when the harness took it; `Message.settled` tells which turn has it. A message that waits in a turn
+        is dropped with that turn when somebody interrupts it.
+
+        Raises:
+            SteerRejected: neither this turn nor the next one can take it.
+            SessionClosed: the session is closed.
+            BadRequest: the text is no Unicode text.
+            CheckreinError: the turn that it was to start could not be started.
+        """
+        check_text(text, "message")
+        if self._closing:
+            raise SessionClosed("the session is closed", advice="open it again with resume")
+        return await self._sender.send(text)
+
     async def interrupt(self, message: str | None = None) -> Outcome:
         """Stop the active turn.
 
@@ -212,7 +250,7 @@ class Session:
 
     async def _start(self, prompt: str) -> Turn:
         await self._late_steers_settled()
-        await self._foreign_ended()
+        await self._foreign.ended()
         self._refuse_start()
         link = await self._conversation.fresh_link()
         self._children = frozenset(child.pid for child in await link.process.children())
@@ -255,8 +293,7 @@ class Session:
         return any(turn.ended and turn.ended.status is OutcomeStatus.COMPLETED for turn in self.turns)
 
     def _process_gone(self, error: HarnessDied) -> None:
-        if isinstance(self._running, ForeignTurn):
-            self._foreign_over.set()
+        self._foreign.closed()
         self._running = None
         for turn in self.turns:
             turn.process_gone(error)
@@ -281,10 +318,6 @@ class Session:
                 if steer.state in OPEN_STEERS:
                     await steer.settled()
 
-    async def _foreign_ended(self) -> None:
-        if isinstance(self._running, ForeignTurn):
-            await self._foreign_over.wait()  # `_stop_foreign` sees to that
-
     def _new_turn(self, link: Link, turn_id: str, prompt: str, *, opened_by: str) -> Turn:
         turn = Turn(
             turn_id=turn_id,
@@ -297,10 +330,17 @@ class Session:
             children=self._children,
             carry_on=self.start,
             recorder=self._record,
+            changed=self._note,
         )
         self._active = turn
         self.turns += (turn,)
+        if self._keeper is not None:
+            self._keeper.begin(turn)
         return turn
+
+    def _note(self, turn: Turn, event: Event) -> None:
+        if self._keeper is not None:
+            self._keeper.note(turn, event)
 
     def _record(self, turn: Turn) -> TurnRecord:
         return record_of(
@@ -320,10 +360,11 @@ class Session:
         # Most of what a harness says is text and tool calls of the turn that runs: they take the short way.
         if isinstance(event, UsageReported | TurnOpened | TurnClosed | SteerMoved):
             self._conversation_event(event)
-        elif isinstance(self._running, ForeignTurn):
+        elif self._foreign.running:
             return
-        elif self._active is not None and self._active.state is not TurnState.ENDED:
-            self._active.apply(event)
+        elif self._active is not None and (state := self._active.state) is not TurnState.ENDED:
+            if state is not TurnState.STARTING or not isinstance(event, OF_THE_TURN):
+                self._active.apply(event)
         elif isinstance(event, Asked) and self.turn is None and self.link is not None:
             self._tasks.start_soon(self._deny, self.link, event.question)
 
@@ -343,12 +384,12 @@ class Session:
     def _turn_opened(self, event: TurnOpened) -> None:
         turn = self._turn_of(event.prompt_id)
         if turn is None:
-            self._open_foreign(event)
+            self._running = None
+            self._foreign.opened(event, self.link)
             return
+        self._foreign.closed()
         before = self._running
-        if isinstance(before, ForeignTurn):
-            self._foreign_over.set()
-        elif before is not None and before is not turn:
+        if before is not None and before is not turn:
             before.fail(
                 CheckreinError("the harness went on with another prompt before it had ended this turn")
             )
@@ -357,13 +398,15 @@ class Session:
         self._meter.turn_started()
         turn.apply(event)
 
+    def _turn_called(self, turn_id: str) -> Turn | None:
+        return next((turn for turn in self.turns if turn.id == turn_id), None)
+
     def _turn_of(self, prompt_id: str | None) -> Turn | None:
         """The turn that a prompt of ours or a late steer opens; None when nothing of ours may run by that id."""
         if prompt_id is None:
             return None
-        for turn in self.turns:
-            if turn.id == prompt_id:
-                return turn if turn.state is not TurnState.ENDED else None
+        if (turn := self._turn_called(prompt_id)) is not None:
+            return turn if turn.state is not TurnState.ENDED else None
         found = (turn.steer_of(prompt_id) for turn in self.turns)
         late = next((steer for steer in found if steer is not None), None)
         if late is None or self.link is None:
@@ -373,22 +416,6 @@ class Session:
             return None  # rejected, withdrawn or delivered before: it must not run
         return self._new_turn(self.link, prompt_id, late.text, opened_by="steer")
 
-    def _open_foreign(self, event: TurnOpened) -> None:
-        foreign = ForeignTurn(native_id=event.native_id, cause=event.cause or "no cause given")
-        self.foreign_turns += (foreign,)
-        self._running = foreign
-        self._foreign_over = anyio.Event()
-        if self.link is not None:
-            self._tasks.start_soon(self._stop_foreign, self.link, self._foreign_over)
-
-    async def _stop_foreign(self, link: Link, over: anyio.Event) -> None:
-        with anyio.move_on_after(self._settings.ladder.harness):
-            with suppress(Exception):  # whatever an adapter raises: what counts is that the turn ends
-                await link.connection.interrupt()
-            await over.wait()
-            return
-        link.condemn("the harness did not end a turn that it opened by itself")
-
     async def _deny(self, link: Link, question: Question) -> None:
         try:
             await link.connection.answer(question, Decision(kind=DecisionKind.DENY))
@@ -396,13 +423,8 @@ class Session:
             link.condemn(f"a question that no turn asked could not be answered: {error}")
 
     def _turn_closed(self, event: TurnClosed) -> None:
-        running, self._running = self._running, None
-        match running:
-            case ForeignTurn():
-                self._foreign_over.set()
-            case Turn():
-                running.apply(event)
-            case None if (turn := self.turn) is not None:
-                turn.apply(event)
-            case None:
-                pass
+        if self._foreign.running:
+            self._foreign.closed()
+        elif (turn := self._running or self.turn) is not None:
+            turn.apply(event)
+        self._running = None

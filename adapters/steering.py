@@ -10,7 +10,14 @@ from enum import StrEnum
 
 import anyio
 
-from checkrein.adapters.errors import CallExpired, CallRefused, HarnessDied, SteerReason, SteerRejected
+from checkrein.adapters.errors import (
+    CallExpired,
+    CallRefused,
+    HarnessDied,
+    SteerReason,
+    SteerRejected,
+    WithdrawRefused,
+)
 from checkrein.adapters.native import SteerProgress
 
 
@@ -57,16 +64,23 @@ class Steer:
         steer_id: reserved before anything is sent.
         text: reaches the model byte for byte.
         waiting: open while somebody waits for the steer.
+        withdraw: takes it back, or raises.
 
     Attributes:
         id: reserved before anything was sent.
         text: as given.
         reason: why it was rejected; None otherwise.
         steps: every move so far, the first one first.
+        withdrawn: it was taken back.
     """
 
     def __init__(
-        self, steer_id: str, text: str, *, waiting: Callable[[], AbstractContextManager[None]]
+        self,
+        steer_id: str,
+        text: str,
+        *,
+        waiting: Callable[[], AbstractContextManager[None]],
+        withdraw: Callable[[Steer], Awaitable[None]],
     ) -> None:
         self.id = steer_id
         self.text = text
@@ -74,7 +88,10 @@ class Steer:
         self.steps: tuple[SteerStep, ...] = (
             SteerStep(state=SteerState.SENDING, evidence="about to be sent"),
         )
+        self.withdrawn = False
         self._waiting = waiting
+        self._withdraw = withdraw
+        self._taken = anyio.Event()
         self._over = anyio.Event()
 
     @property
@@ -91,11 +108,30 @@ class Steer:
             await self._over.wait()
         return self.state
 
+    async def taken(self) -> None:
+        """Wait until it is under way no more: acknowledged, refused, or its acknowledgement lost."""
+        with self._waiting():
+            await self._taken.wait()
+
+    async def withdraw(self) -> None:
+        """Take it back before it is delivered: the model never sees it, and the turn goes on untouched.
+
+        Withdrawing it again does nothing.
+
+        Raises:
+            WithdrawRefused: it is delivered, part of a later turn or rejected already, or the harness is about to
+                show it to the model; nothing has changed.
+            Unsupported: the harness cannot take back a steer; nothing was sent.
+            CheckreinError: the harness did not answer, or is gone; what became of the steer is still told by `settled`.
+        """
+        await self._withdraw(self)
+
     def move(self, state: SteerState, evidence: str) -> bool:
         """Note a move; False when the steer is settled already and nothing changed."""
         if self.state.settled or self.state is state:
             return False
         self.steps += (SteerStep(state=state, evidence=evidence),)
+        self._taken.set()
         if state.settled:
             self._over.set()
         return True
@@ -120,14 +156,20 @@ class SteerLedger:
 
     Args:
         waiting: open while somebody waits for one of them.
-        changed: told after each move of a steer.
+        changed: told of each steer before it is sent, and after each of its moves.
+        withdraw: takes a steer back, or raises; it comes back to `withdraw` here unless the harness cannot do it.
     """
 
     def __init__(
-        self, *, waiting: Callable[[], AbstractContextManager[None]], changed: Callable[[Steer], None]
+        self,
+        *,
+        waiting: Callable[[], AbstractContextManager[None]],
+        changed: Callable[[Steer], None],
+        withdraw: Callable[[Steer], Awaitable[None]],
     ) -> None:
         self._waiting = waiting
         self._changed = changed
+        self._withdraw = withdraw
         self._steers: dict[str, Steer] = {}
 
     @property
@@ -148,8 +190,9 @@ class SteerLedger:
         Raises:
             SteerRejected: the harness refused it.
         """
-        steer = Steer(str(uuid.uuid4()), text, waiting=self._waiting)
+        steer = Steer(str(uuid.uuid4()), text, waiting=self._waiting, withdraw=self._withdraw)
         self._steers[steer.id] = steer
+        self._changed(steer)
         try:
             with self._waiting():
                 await take(steer.id, text)
@@ -170,6 +213,26 @@ class SteerLedger:
             if steer.state is SteerState.SENDING:
                 self._move(steer, SteerState.ACCEPTED, "acknowledged by the harness")
         return steer
+
+    async def withdraw(self, steer: Steer, *, ask: Callable[[str], Awaitable[bool]]) -> None:
+        """Take a steer back.
+
+        Args:
+            ask: tells the harness to drop the steer of that id; returns whether it did.
+
+        Raises:
+            WithdrawRefused: it is too late.
+        """
+        # Claude Code 2.1.332 answers `false` about a message that it has not read yet, and drops it all the same.
+        await steer.taken()
+        if not steer.state.settled:
+            with self._waiting():
+                dropped = await ask(steer.id)
+            if dropped:
+                self._move(steer, SteerState.CANCELLED, "withdrawn; the harness dropped it")
+            steer.withdrawn = steer.state is SteerState.CANCELLED
+        if steer.state is not SteerState.CANCELLED:
+            raise WithdrawRefused("the steer cannot be taken back any more", state=steer.state.value)
 
     def moved(self, steer_id: str, progress: SteerProgress, evidence: str) -> None:
         """Note what the harness said of a steer, if it is of this turn."""

@@ -22,6 +22,7 @@ from checkrein.adapters.events import ApprovalChanged, Event, SteerChanged, Turn
 from checkrein.adapters.interface import Decision
 from checkrein.adapters.interrupting import InterruptLadder, LadderTimes, Stopped
 from checkrein.adapters.link import Link
+from checkrein.adapters.manifest import Capability, Manifest
 from checkrein.adapters.native import (
     Asked,
     BackgroundJob,
@@ -42,6 +43,7 @@ from checkrein.adapters.native import (
 from checkrein.adapters.outcome import Outcome, OutcomeStatus, StoppedBy
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.record import TurnRecord
+from checkrein.adapters.silence import fell_silent
 from checkrein.adapters.steering import Steer, SteerLedger
 from checkrein.adapters.stream import EventReader, EventStream
 from checkrein.adapters.texts import check_text
@@ -66,11 +68,15 @@ class TurnSettings:
         policy: who decides over calls.
         approval_seconds: how long an approval waits for a person.
         ladder: the times of the interrupt ladder.
+        stall_seconds: how long the harness may say nothing while no tool runs and no question stands.
+        manifest: what the harness can do.
     """
 
     policy: Policy
     approval_seconds: float
     ladder: LadderTimes
+    stall_seconds: float
+    manifest: Manifest
 
 
 class Turn:
@@ -97,6 +103,7 @@ class Turn:
         children: frozenset[int],
         carry_on: Callable[[str], Awaitable[Turn]],
         recorder: Callable[[Turn], TurnRecord],
+        changed: Callable[[Turn, Event], None],
     ) -> None:
         self.id = turn_id
         self.prompt = prompt
@@ -113,6 +120,8 @@ class Turn:
         self._meter = meter
         self._carry_on = carry_on
         self._recorder = recorder
+        self._changed = changed
+        self._stalled = ""
         self._state = TurnState.STARTING
         self._outcome: Outcome | None = None
         self._closed: TurnClosed | None = None
@@ -125,7 +134,8 @@ class Turn:
         self._events: EventStream[Event] = EventStream()
         self._ledger = SteerLedger(
             waiting=self._events.unbounded,
-            changed=lambda steer: self._events.put(SteerChanged(steer=steer, state=steer.state)),
+            changed=lambda steer: self._tell(SteerChanged(steer=steer, state=steer.state)),
+            withdraw=self._withdraw,
         )
         self._ladder = InterruptLadder(
             link,
@@ -137,10 +147,11 @@ class Turn:
         )
         self._desk = ApprovalDesk(
             policy=settings.policy,
+            workspace=link.connection.spec.cwd,
             send=self._answer,
             tasks=tasks,
             seconds=settings.approval_seconds,
-            changed=lambda approval: self._events.put(ApprovalChanged(approval=approval)),
+            changed=lambda approval: self._tell(ApprovalChanged(approval=approval)),
             unanswered=self._unanswered,
         )
 
@@ -192,12 +203,7 @@ class Turn:
                 raise NoActiveTurn(
                     "the turn has ended already", where=f"turn {self.id}", advice="start a new one"
                 )
-            self._interrupt_asked = True
-            self._state = TurnState.INTERRUPTING
-            self._events.lift()
-            self._desk.void_all(ResolvedBy.INTERRUPT)
-            # In a task of its own: the ladder must reach its end even if the caller stops waiting.
-            self._tasks.start_soon(self._interrupt)
+            self._stop()
         outcome = await self.outcome()
         if message is not None and self.continued_by is None:
             self.continued_by = await self._carry_on(message)
@@ -214,6 +220,11 @@ class Turn:
             EventsTaken: somebody reads them already.
         """
         return self._events.read()
+
+    @property
+    def text(self) -> str:
+        """The newest finished text of the model."""
+        return self._text
 
     @property
     def ended(self) -> Outcome | None:
@@ -266,13 +277,13 @@ class Turn:
                 self._events.put(event)
             case ToolStarted():
                 self.tools[event.call.call_id] = event
-                self._events.put(event)
+                self._tell(event)
             case ToolFinished():
                 self.results[event.call_id] = event
-                self._events.put(event)
+                self._tell(event)
             case TextDone():
                 self._text = event.text
-                self._events.put(event)
+                self._tell(event)
 
     def process_gone(self, error: HarnessDied) -> None:
         """The harness's process ended while the turn was there."""
@@ -295,8 +306,9 @@ class Turn:
         self.native_id = event.native_id
         if self._state is TurnState.STARTING:
             self._state = TurnState.RUNNING
-        self._events.put(TurnStarted(turn_id=self.id, native_id=event.native_id))
+        self._tell(TurnStarted(turn_id=self.id, native_id=event.native_id))
         self._opened.set()
+        self._tasks.start_soon(self._watch_silence)
 
     def _close(self, event: TurnClosed) -> None:
         self._closed = event
@@ -323,6 +335,27 @@ class Turn:
             return
         self._desk.asked(event.question)
 
+    async def _watch_silence(self) -> None:
+        seconds = self._settings.stall_seconds
+        silent = await fell_silent(
+            heard_at=lambda: self._link.heard_at, busy=self._is_busy, over=self._over, seconds=seconds
+        )
+        if silent and not self._interrupt_asked:
+            self._stalled = f"the harness said nothing for {seconds:g} s while it had no tool to wait for"
+            self._stop()
+
+    def _is_busy(self) -> bool:
+        """Whether the harness waits for something else than its model."""
+        return bool(self._jobs or self._desk.open or self.tools.keys() - self.results.keys())
+
+    def _stop(self) -> None:
+        self._interrupt_asked = True
+        self._state = TurnState.INTERRUPTING
+        self._events.lift()
+        self._desk.void_all(ResolvedBy.INTERRUPT)
+        # In a task of its own: the ladder must reach its end even if the caller stops waiting.
+        self._tasks.start_soon(self._interrupt)
+
     async def _interrupt(self) -> None:
         # Shielded: once begun, the ladder goes to its end, whoever stops waiting.
         with anyio.CancelScope(shield=True):
@@ -345,8 +378,8 @@ class Turn:
         else:
             self._ledger.dropped_by_interrupt()
         self._finish(
-            OutcomeStatus.INTERRUPTED,
-            reason=stopped.reason,
+            OutcomeStatus.FAILED if self._stalled else OutcomeStatus.INTERRUPTED,
+            reason=f"{self._stalled}; {stopped.reason}" if self._stalled else stopped.reason,
             native_status=native_status,
             stopped_by=stopped.by,
             survivors=stopped.survivors,
@@ -364,7 +397,7 @@ class Turn:
         self._state = TurnState.ENDED
         self._opened.set()
         self.ended_at = datetime.now(UTC)
-        self._desk.close()
+        self._desk.close(deny=self._closed is not None)
         self._outcome = Outcome(
             status=status,
             reason=reason,
@@ -374,9 +407,14 @@ class Turn:
             usage=self._meter.of_turn(),
             survivors=survivors,
         )
-        self._events.put(TurnEnded(outcome=self._outcome))
+        self._tell(TurnEnded(outcome=self._outcome))
         self._events.close()
         self._ended.set()
+
+    def _tell(self, event: Event) -> None:
+        """Put on record what has changed, then let it be seen."""
+        self._changed(self, event)
+        self._events.put(event)
 
     def _refuse_steer(self) -> None:
         match self._state:
@@ -386,6 +424,10 @@ class Turn:
                 raise SteerRejected(SteerReason.INTERRUPTING)
             case TurnState.STARTING | TurnState.RUNNING:
                 return
+
+    async def _withdraw(self, steer: Steer) -> None:
+        self._settings.manifest.demand(Capability.WITHDRAW)
+        await self._ledger.withdraw(steer, ask=self._link.connection.withdraw)
 
     async def _answer(self, question: Question, decision: Decision) -> None:
         with self._events.unbounded():

@@ -14,6 +14,7 @@ from checkrein.adapters.interrupting import LadderTimes
 from checkrein.adapters.opening import open_session
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.session import Session
+from checkrein.adapters.silence import STALL_SECONDS
 from checkrein.adapters.transport import ProcessInfo
 from checkrein.conformance.arena_processes import HarnessProcesses, processes_with_home
 from checkrein.conformance.file_tree import Change, FileTree, difference, snapshot
@@ -126,10 +127,12 @@ class Arena:
         fork: str | None = None,
         cwd: Path | None = None,
         environment: Mapping[str, str] | None = None,
-        approval_seconds: float = 600.0,
+        approval_seconds: float | None = 600.0,
         call_seconds: float = 20.0,
         ladder: LadderTimes | None = None,
         retries: int | None = None,
+        silence_seconds: float | None = None,
+        stall_seconds: float = STALL_SECONDS,
         adapter: HarnessAdapter | None = None,
     ) -> AsyncGenerator[Session]:
         """Open a conversation with the harness, in `workspace`, with `home`, and with the wire on the timeline.
@@ -139,10 +142,13 @@ class Arena:
             resume, fork: id of the conversation to continue or to branch off from.
             cwd: another workspace.
             environment: the surrounding environment to clean and pass on, instead of `environment`.
-            approval_seconds: how long an approval waits for a person.
+            approval_seconds: how long an approval waits for a person; None leaves it to the driver's environment.
             call_seconds: how long the harness may take to answer one call.
             ladder: times of the interrupt ladder.
             retries: how often the harness tries a failed model request again; None leaves the adapter's default.
+            silence_seconds: how long the model may send nothing before the harness gives a request up; None leaves
+                the harness's default.
+            stall_seconds: how long the harness may say nothing before the turn is stopped.
             adapter: instead of the harness's own, for a scenario that meddles with it on purpose.
 
         Raises:
@@ -157,11 +163,12 @@ class Arena:
             fork=fork,
             binary=self.target.binary,
             home=self.home,
-            endpoint=replace(self.endpoint, retries=retries),
+            endpoint=replace(self.endpoint, retries=retries, silence_seconds=silence_seconds),
             environment=self.environment if environment is None else environment,
             approval_seconds=approval_seconds,
             call_seconds=call_seconds,
             ladder=ladder,
+            stall_seconds=stall_seconds,
             tap=self.wire.tap,
         ) as session:
             self.startup_seconds += (time.monotonic() - begun,)

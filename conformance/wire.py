@@ -12,6 +12,10 @@ from checkrein.adapters.transport import Direction
 from checkrein.scripted_models.errors import DeadlineExceeded
 from checkrein.scripted_models.timeline import Row, Source, Timeline
 
+#: Lines that are longer are kept without their middle, and not as a message: the transcript stays readable.
+LONGEST_LINE = 4 * 1024 * 1024
+KEPT_OF_LONG_LINES = 1024
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireRow:
@@ -61,9 +65,17 @@ class Wire:
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._rows: dict[int, WireRow] = {}
+        self._watchers: list[tuple[WirePredicate, Callable[[WireRow], None]]] = []
 
     def tap(self, direction: Direction, line: bytes) -> None:
         """Take one line in."""
+        if len(line) > LONGEST_LINE:
+            cut = len(line) - 2 * KEPT_OF_LONG_LINES
+            line = b"%b[%d bytes are not kept]%b" % (
+                line[:KEPT_OF_LONG_LINES],
+                cut,
+                line[-KEPT_OF_LONG_LINES:],
+            )
         text = line.decode("utf-8", "backslashreplace")
         message: dict[str, object] = {}
         if direction is not Direction.STDERR:
@@ -76,7 +88,15 @@ class Wire:
         source = Source.DRIVER if direction is Direction.TO_HARNESS else Source.HARNESS
         data: dict[str, object] = {"message": message} if message else {"text": text}
         row = self._timeline.record(source, direction.value, **data)
-        self._rows[row.n] = WireRow(n=row.n, at_ms=row.at_ms, direction=direction, message=message, text=text)
+        line_row = WireRow(n=row.n, at_ms=row.at_ms, direction=direction, message=message, text=text)
+        self._rows[row.n] = line_row
+        for predicate, act in self._watchers:
+            if predicate(line_row):
+                act(line_row)
+
+    def when(self, predicate: WirePredicate, act: Callable[[WireRow], None]) -> None:
+        """Run `act` at every line that fulfils the predicate, before the driver has read it; it must be quick."""
+        self._watchers.append((predicate, act))
 
     @property
     def rows(self) -> tuple[WireRow, ...]:

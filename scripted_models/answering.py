@@ -105,6 +105,8 @@ class _Player:
         self.sent_events = 0
 
     async def play(self) -> None:
+        if self._step.until is not None:
+            self._step.until.arrive(lambda: None)
         for element in self._step.reply:
             if await self._one(element):
                 return
@@ -171,8 +173,6 @@ class _Player:
             self._emit(self._renderer.call_fragment(text[start : start + INPUT_PIECE]))
 
     async def _fail(self, fault: Fail) -> None:
-        if fault.until is not None:
-            fault.until.arrive(lambda: None)
         if self._stream and self._begun:
             self._emit(self._renderer.failure(fault.status, fault.message))
             await self._end_stream()

@@ -73,9 +73,10 @@ class Script:
         sees: Sees | None = None,
         usage: Usage | None = None,
         times: int = 1,
+        until: Gate | None = None,
     ) -> Step:
         """Add the next step of the main lane; see `lane`."""
-        return self.lane(Lane.MAIN, reply, sees=sees, usage=usage, times=times)
+        return self.lane(Lane.MAIN, reply, sees=sees, usage=usage, times=times, until=until)
 
     def lane(
         self,
@@ -85,10 +86,12 @@ class Script:
         sees: Sees | None = None,
         usage: Usage | None = None,
         times: int = 1,
+        until: Gate | None = None,
     ) -> Step:
         """Add a step to a lane (`main`, `side`, `compact`, `agent:<n>`); steps are used in strict order.
 
-        `times` requests are answered with this same step, for a harness that retries (`fail` brings its own).
+        `times` requests are answered with this same step, for a harness that retries, or all requests until the gate
+        `until` is opened (`fail` brings its own of both).
         Raises ScriptError if the reply makes no sense or a call id is used twice.
         """
         try:
@@ -104,7 +107,7 @@ class Script:
             if isinstance(element, (Fail, Cut, Silence)):
                 raise ScriptError(f"nothing can follow {type(element).__name__.lower()} in a reply")
         times = max([times, *(e.times for e in elements if isinstance(e, Fail))])
-        until = next((e.until for e in elements if isinstance(e, Fail)), None)
+        until = next((e.until for e in elements if isinstance(e, Fail)), None) or until
         if times < 1:
             raise ScriptError("times must be at least 1")
         step = Step(

@@ -26,21 +26,21 @@ from checkrein.adapters.claude_code.messages import (
     System,
     User,
     control_answer,
-    control_refusal,
     control_request,
     decode_head,
     decode_initialized,
     decode_line,
     decode_permissions,
     decode_receipt,
+    decode_unread_request,
     decode_usage,
+    decode_withdrawal,
     user_message,
 )
-from checkrein.adapters.claude_code.questions import answer_of, question_of
+from checkrein.adapters.claude_code.questions import answer_of, question_of, refusal_of
 from checkrein.adapters.claude_code.translate import Purpose, Translator
 from checkrein.adapters.errors import (
     ApprovalStale,
-    CallExpired,
     CallRefused,
     HandshakeFailed,
     HarnessDied,
@@ -59,10 +59,7 @@ from checkrein.adapters.native import (
     UsageReported,
     UsageScope,
 )
-from checkrein.adapters.transport import BrokenTransport, HarnessProcess, SendTimedOut
-
-#: How long a process that reads no more may take to end, in seconds.
-EXIT_SECONDS = 2.0
+from checkrein.adapters.transport import HarnessProcess
 
 #: States of a message's lifecycle that say that it was taken.
 TAKEN_STATES = frozenset({"queued", "started", "completed"})
@@ -156,9 +153,20 @@ class ClaudeCodeConnection(Connection):
         except msgspec.DecodeError:
             yield _stray(line)
             return
-        if kind not in UNUSED_TYPES:
+        if kind == "control_request":
+            yield from self._unread(line, fault)
+        elif kind not in UNUSED_TYPES:
             known = isinstance(fault, msgspec.ValidationError) and "Invalid value" not in str(fault)
             yield from self._translator.unknown(f"{kind} ({fault})" if known else kind)
+
+    def _unread(self, line: bytes, fault: Exception) -> Iterator[NativeEvent]:
+        """A question of an unknown shape waits for an answer like any other."""
+        try:
+            request_id = decode_unread_request(line).request_id
+        except msgspec.DecodeError:
+            yield from self._translator.unknown(f"control_request ({fault})")
+        else:
+            yield from self._refused(request_id, "")
 
     def _asked(self, message: ControlRequest) -> Iterator[NativeEvent]:
         ask = message.request
@@ -168,12 +176,12 @@ class ClaudeCodeConnection(Connection):
             self._asks[message.request_id] = (ask, question)
             yield Asked(question=question)
             return
-        text = f"this driver does not answer {ask.subtype or 'this'} questions"
-        self._replies.append(control_refusal(message.request_id, text))
-        yield Notice(
-            kind=NoticeKind.REFUSED_QUESTION,
-            text=f"refused a question of the harness: {ask.subtype or 'unnamed'}",
-        )
+        yield from self._refused(message.request_id, ask.subtype)
+
+    def _refused(self, request_id: str, subtype: str) -> Iterator[NativeEvent]:
+        self._replies.append(refusal_of(request_id, subtype))
+        text = f"refused a question of the harness: {subtype or 'unnamed'}"
+        yield Notice(kind=NoticeKind.REFUSED_QUESTION, text=text)
 
     def take_replies(self) -> list[bytes]:
         """Refusals of questions that nobody can answer."""
@@ -240,6 +248,18 @@ class ClaudeCodeConnection(Connection):
 
         Claude Code never refuses one for want of a turn: without one it starts a turn, which `decode` shows.
         """
+
+    async def withdraw(self, steer_id: str) -> bool:
+        """Take back a steer; its lifecycle says `cancelled` before the answer comes (2.1.296, 2.1.332).
+
+        False when the message has joined the turn, or was never taken.
+        """
+        reply = await self._call("cancel_async_message", message_uuid=steer_id)
+        try:
+            return decode_withdrawal(reply.response).cancelled
+        except msgspec.DecodeError as fault:
+            raise CallRefused(f"Claude Code's answer to a withdrawal cannot be read: {fault}") from None
+
         state = await self._send_message(steer_id, text, Purpose.STEER)
         if state not in TAKEN_STATES:
             raise SteerRejected(SteerReason.NOT_STEERABLE, by="harness", message=f"command_lifecycle {state}")
@@ -249,7 +269,7 @@ class ClaudeCodeConnection(Connection):
         self._translator.sending(message_id, purpose)
         self._taken.expect(message_id)
         what = f"the {purpose.value}"
-        await self._send(line, what)
+        await self.send(line, what)
         return await self._taken.wait(message_id, what=what, seconds=self.spec.call_seconds)
 
     async def interrupt(self) -> None:
@@ -278,7 +298,7 @@ class ClaudeCodeConnection(Connection):
             self._translator.denied(ask.tool_use_id)
         response = answer_of(ask, own, decision)
         self._granted = self._granted or "updatedPermissions" in response
-        await self._send(control_answer(question.question_id, response), "the answer to a question")
+        await self.send(control_answer(question.question_id, response), "the answer to a question")
 
     @property
     def holds_grants(self) -> bool:
@@ -293,7 +313,7 @@ class ClaudeCodeConnection(Connection):
         call_id = call_id or self._next_call_id()
         line = control_request(call_id, subtype, **fields)
         self._controls.expect(call_id)
-        await self._send(line, subtype)
+        await self.send(line, subtype)
         reply = await self._controls.wait(call_id, what=subtype, seconds=self.spec.call_seconds)
         if reply.subtype != "success":
             raise CallRefused(
@@ -303,25 +323,6 @@ class ClaudeCodeConnection(Connection):
                 where=reply.error,
             )
         return reply
-
-    async def _send(self, line: bytes, what: str) -> None:
-        seconds = self.spec.call_seconds
-        try:
-            await self.process.send(line, deadline_seconds=seconds)
-        except SendTimedOut:
-            raise CallExpired(
-                f"Claude Code did not read {what} within {seconds:g} s",
-                advice="the harness may be stuck; interrupt the turn, the ladder ends its process",
-            ) from None
-        except BrokenTransport as fault:
-            raise await self._death(fault) from None
-
-    async def _death(self, fault: BrokenTransport) -> HarnessDied:
-        try:
-            status = str(await self.process.wait_exit(EXIT_SECONDS))
-        except TimeoutError:
-            status = f"still running, its input closed: {fault}"
-        return HarnessDied("the harness's process ended", status=status, stderr=self.process.stderr_tail())
 
 
 def _own(reply: ControlReply) -> ControlReply:

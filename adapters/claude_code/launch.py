@@ -29,6 +29,14 @@ ASK_RULES = ("Bash(git:*)", "EnterWorktree")
 #: Tools that open a turn later, by themselves.
 DISALLOWED_TOOLS = ("ScheduleWakeup",)
 
+#: How long the model may be silent, in milliseconds.
+SILENCE_VARIABLES = (
+    "API_TIMEOUT_MS",
+    "CLAUDE_STREAM_FIRST_BYTE_TIMEOUT_MS",
+    "CLAUDE_STREAM_IDLE_TIMEOUT_MS",
+    "CLAUDE_BYTE_STREAM_IDLE_TIMEOUT_MS",
+)
+
 SPEAKING = (
     *("-p", "--input-format", "stream-json", "--output-format", "stream-json"),
     *("--verbose", "--include-partial-messages"),
@@ -116,9 +124,13 @@ def _temporary(home: Path) -> Path:
 
 
 def _endpoint_environment(endpoint: ModelEndpoint) -> dict[str, str]:
-    retries = {} if endpoint.retries is None else {"CLAUDE_CODE_MAX_RETRIES": str(endpoint.retries)}
+    limits: dict[str, str] = {}
+    if endpoint.retries is not None:
+        limits["CLAUDE_CODE_MAX_RETRIES"] = str(endpoint.retries)
+    if endpoint.silence_seconds is not None:
+        limits |= dict.fromkeys(SILENCE_VARIABLES, str(round(endpoint.silence_seconds * 1000)))
     return {
-        **retries,
+        **limits,
         "ANTHROPIC_BASE_URL": endpoint.base_url,
         "ANTHROPIC_API_KEY": endpoint.api_key,
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

@@ -185,6 +185,12 @@ class ControlRequest(msgspec.Struct, frozen=True, tag="control_request"):
     request_id: str = ""
 
 
+class UnreadControlRequest(msgspec.Struct, frozen=True, tag="control_request"):
+    """The envelope of a question whose content has no shape that is known."""
+
+    request_id: str
+
+
 class ControlCancelRequest(msgspec.Struct, frozen=True, tag="control_cancel_request"):
     """The harness withdraws a question."""
 
@@ -254,6 +260,12 @@ class InterruptReceipt(msgspec.Struct, frozen=True):
     cancelled: list[str] = []
 
 
+class WithdrawReceipt(msgspec.Struct, frozen=True):
+    """The answer to `cancel_async_message`."""
+
+    cancelled: bool = False
+
+
 Line = (
     Assistant
     | User
@@ -288,11 +300,13 @@ UNUSED_TYPES = frozenset(
 )
 
 decode_line = msgspec.json.Decoder(Line).decode
+decode_unread_request = msgspec.json.Decoder(UnreadControlRequest).decode
 decode_head = msgspec.json.Decoder(Head).decode
 decode_initialized = msgspec.json.Decoder(Initialized).decode
 decode_permissions = msgspec.json.Decoder(PermissionListing).decode
 decode_usage = msgspec.json.Decoder(UsageListing).decode
 decode_receipt = msgspec.json.Decoder(InterruptReceipt).decode
+decode_withdrawal = msgspec.json.Decoder(WithdrawReceipt).decode
 
 _encoder = msgspec.json.Encoder()
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from checkrein.adapters.claude_code.grants import exact_rules
-from checkrein.adapters.claude_code.messages import Ask
+from checkrein.adapters.claude_code.messages import Ask, control_answer, control_refusal
 from checkrein.adapters.claude_code.tool_calls import tool_call
 from checkrein.adapters.interface import Decision, DecisionKind
 from checkrein.adapters.native import Question
+from checkrein.adapters.targets import is_outside
 
 #: An empty message would leave the model without any word of why the call did not run.
 DEFAULT_DENIAL = "This call was denied. Do not try it again; carry on without it or ask what to do."
@@ -51,6 +53,21 @@ def answer_of(ask: Ask, question: Question, decision: Decision) -> dict[str, obj
             return answer
 
 
+#: The answers by which questions that no person is asked are refused in their own shape; all others get an error, of
+#: which 2.1.332 makes a hook without a say, no token, and a failed call of an MCP server in the host.
+_REFUSALS: Mapping[str, Mapping[str, object]] = {
+    "elicitation": {"action": "decline"},
+    "request_user_dialog": {"behavior": "cancelled"},
+}
+
+
+def refusal_of(request_id: str, subtype: str) -> bytes:
+    """The line that refuses a question which is no `can_use_tool`."""
+    if (answer := _REFUSALS.get(subtype)) is not None:
+        return control_answer(request_id, answer)
+    return control_refusal(request_id, f"this driver does not answer {subtype or 'this'} questions")
+
+
 def _reason(ask: Ask) -> str:
     words = ask.decision_reason or ask.decision_reason_type or ""
     if ask.blocked_path is None:
@@ -67,7 +84,7 @@ def _real_paths(paths: tuple[str, ...], blocked: str | None, cwd: Path) -> tuple
     found: dict[str, None] = {}
     for path in (*paths, *([blocked] if blocked else [])):
         real = os.path.realpath(cwd / path)
-        named = real in given if paths else Path(real).is_relative_to(cwd)
+        named = real in given if paths else not is_outside(path, cwd)
         if not named:
             found[real] = None
     return tuple(found)

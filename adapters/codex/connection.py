@@ -33,7 +33,6 @@ from checkrein.adapters.errors import (
     CallExpired,
     CallRefused,
     HandshakeFailed,
-    HarnessDied,
     SessionNotFound,
     SteerReason,
     SteerRejected,
@@ -51,7 +50,7 @@ from checkrein.adapters.native import (
     UsageReported,
     UsageScope,
 )
-from checkrein.adapters.transport import BrokenTransport, HarnessProcess, ProcessInfo, SendTimedOut
+from checkrein.adapters.transport import HarnessProcess, ProcessInfo
 
 #: how long to wait for news before a refused interrupt is tried again, in seconds
 INTERRUPT_RETRY_SECONDS = 0.02
@@ -154,7 +153,7 @@ class CodexConnection(Connection):
                 if (started := _result(answer, r.TurnStarted)) is not None:
                     self._translator.prompt_answered(started.turn.id)
             case "turn/steer" if refused:
-                self._translator.steers.refused(subject)
+                events += self._translator.steers.refused(subject)
             case "turn/steer":
                 events += self._translator.steers.accepted(subject)
             case "thread/backgroundTerminals/clean" if not refused:
@@ -186,7 +185,7 @@ class CodexConnection(Connection):
             raise HandshakeFailed(
                 "the app-server's answer to initialize is no greeting", where=_shown(greeted)
             )
-        await self._send(m.line(m.Initialized()))
+        await self.send(m.line(m.Initialized()), "initialized")
         method, params = opening(self.spec)
         answer = await self._call(method, params)
         if isinstance(answer.error, m.RpcError):
@@ -241,7 +240,13 @@ class CodexConnection(Connection):
         if self._translator.turn is not turn:
             raise SteerRejected(SteerReason.TURN_ENDED)
         self._translator.steers.sent(steer_id)
-        answer = await self._steer(steer_id, text, self._translator.thread_id, turn.native_id)
+        try:
+            answer = await self._steer(steer_id, text, self._translator.thread_id, turn.native_id)
+        except CallExpired:
+            if self._translator.steers.unanswered(steer_id, over=self._translator.turn is not turn):
+                words = "no answer, and the turn ended without its userMessage item"
+                raise SteerRejected(SteerReason.TURN_ENDED, by="harness", message=words) from None
+            raise
         if isinstance(answer.error, m.RpcError):
             error = answer.error
             reason = steer_refusal(error)
@@ -321,7 +326,7 @@ class CodexConnection(Connection):
             with anyio.CancelScope(shield=True):
                 self._holds_grants |= grants_for_the_process(opened, decision)
                 self._translator.asked(opened.item_id, waits=False)
-                await self._send(answer_line(opened, decision))
+                await self.send(answer_line(opened, decision), "the answer to a question")
 
     async def _tell_why(self, opened: OpenQuestion, message: str) -> None:
         turn_id = opened.turn_id or (self._translator.turn.native_id if self._translator.turn else "")
@@ -350,21 +355,8 @@ class CodexConnection(Connection):
         call_id = self._last_id
         self._calls.expect(str(call_id))
         self._sent[call_id] = (method, subject)
-        await self._send(m.line(m.Call(id=call_id, method=method, params=params)))
+        await self.send(m.line(m.Call(id=call_id, method=method, params=params)), method)
         return await self._calls.wait(str(call_id), what=method, seconds=self.spec.call_seconds)
-
-    async def _send(self, line: bytes) -> None:
-        try:
-            await self.process.send(line, deadline_seconds=self.spec.call_seconds)
-        except SendTimedOut as fault:
-            raise CallExpired("Codex does not read its input", where=str(fault)) from fault
-        except BrokenTransport as fault:
-            status = self.process.exit_status
-            raise HarnessDied(
-                "Codex took no more input",
-                status=str(status) if status is not None else "still running",
-                stderr=self.process.stderr_tail(),
-            ) from fault
 
     async def _until(self, condition: Callable[[], bool], *, seconds: float) -> bool:
         """Wait until news make `condition` true; False when `seconds` pass before."""

@@ -29,7 +29,7 @@ from checkrein.adapters.codex.messages import (
 )
 from checkrein.adapters.codex.received import ThreadOpened
 from checkrein.adapters.errors import BadRequest
-from checkrein.adapters.interface import Launch, Origin, SessionSpec
+from checkrein.adapters.interface import Launch, ModelEndpoint, Origin, SessionSpec
 from checkrein.adapters.policy import Policy
 
 #: the provider that stands for `SessionSpec.endpoint`
@@ -113,6 +113,7 @@ def _overrides(spec: SessionSpec) -> dict[str, str | int | bool]:
             f"{provider}.supports_websockets": False,
             f"{provider}.request_max_retries": retries,
             f"{provider}.stream_max_retries": retries,
+            **_patience(provider, spec.endpoint),
             "features.plugins": False,
             "features.unbounded_connection_retries": False,
             "shell_environment_policy.ignore_default_excludes": False,
@@ -121,6 +122,12 @@ def _overrides(spec: SessionSpec) -> dict[str, str | int | bool]:
             "otel.exporter": "none",
         }
     return settings
+
+
+def _patience(provider: str, endpoint: ModelEndpoint) -> dict[str, str | int | bool]:
+    if endpoint.silence_seconds is None:
+        return {}
+    return {f"{provider}.stream_idle_timeout_ms": round(endpoint.silence_seconds * 1000)}
 
 
 def _model(spec: SessionSpec) -> str | None:

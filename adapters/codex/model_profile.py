@@ -20,6 +20,9 @@ LONGEST_WAIT_MS = 30_000
 #: `request_kind` of requests that are no part of a turn's conversation
 _SIDE_KINDS = frozenset({"prewarm", "memory"})
 
+#: `subagent_kind` of the agent that answers approvals in the person's place, with the reviewer `auto_review` (0.171.0)
+_REVIEWER = "guardian"
+
 _default = default_classifier(DIALECT)
 
 
@@ -28,6 +31,7 @@ class _Metadata(msgspec.Struct):
 
     request_kind: str = "turn"
     agent_name: str = ""
+    subagent_kind: str = ""
     thread_id: str = ""
 
 
@@ -66,7 +70,7 @@ def classify(request: ParsedRequest) -> Lane:
         return _default(request)
     if told.request_kind == "compaction":
         return Lane.COMPACT
-    if told.request_kind in _SIDE_KINDS:
+    if told.request_kind in _SIDE_KINDS or told.subagent_kind == _REVIEWER:
         return Lane.SIDE
     if told.agent_name not in ("", "/root"):
         return Lane.agent(told.thread_id)

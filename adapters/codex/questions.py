@@ -9,16 +9,19 @@ which is offered, writes a rule file.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 
 import msgspec
 
 from checkrein.adapters.codex import messages as m
 from checkrein.adapters.codex import received as r
-from checkrein.adapters.codex.tool_calls import diff_of, paths_of, real_paths
+from checkrein.adapters.codex.tool_calls import diff_of, paths_of
 from checkrein.adapters.interface import Decision, DecisionKind
 from checkrein.adapters.native import Question, ToolCall, ToolKind
+from checkrein.adapters.targets import leading_elsewhere
 
 #: JSON-RPC: there is no such method
 METHOD_NOT_FOUND = -32601
@@ -137,7 +140,8 @@ def _command(request_id: m.RequestId, asked: r.CommandQuestion, params: msgspec.
         input_json=m.as_json({"command": asked.command, "cwd": asked.cwd}) if plain else _text(params),
     )
     reason = "; ".join(part for part in (asked.reason, *more) if part)
-    return _about(request_id, Kind.COMMAND, call, asked, reason=reason, lasting=plain)
+    touched = _touched(asked.command_actions)
+    return _about(request_id, Kind.COMMAND, call, asked, reason=reason, lasting=plain, touched=touched)
 
 
 def _file_change(
@@ -241,7 +245,7 @@ def _old_patch(request_id: m.RequestId, asked: r.OldPatchQuestion, params: msgsp
         question_id=question_key(request_id),
         call=call,
         reason=asked.reason or "",
-        real_paths=real_paths(paths),
+        real_paths=_real_paths(call),
     )
     return OpenQuestion(
         request_id=request_id,
@@ -260,9 +264,10 @@ def _about(
     *,
     reason: str,
     lasting: bool = False,
+    touched: Sequence[str] = (),
 ) -> OpenQuestion:
     question = Question(
-        question_id=question_key(request_id), call=call, reason=reason, real_paths=real_paths(call.paths)
+        question_id=question_key(request_id), call=call, reason=reason, real_paths=_real_paths(call, touched)
     )
     return OpenQuestion(
         request_id=request_id,
@@ -273,6 +278,26 @@ def _about(
         item_id=asked.item_id,
         lasting=lasting,
     )
+
+
+def _touched(actions: msgspec.Raw) -> list[str]:
+    """What the parts of a command line read, list or search; nothing when that is told in another shape."""
+    try:
+        told = msgspec.json.decode(actions, type=list[r.CommandAction] | None)
+    except msgspec.DecodeError:
+        return []
+    return [action.path for action in told or () if action.path]
+
+
+def _real_paths(call: ToolCall, touched: Sequence[str] = ()) -> tuple[str, ...]:
+    """Where the call really goes, when a link leads elsewhere.
+
+    0.171.0 gives the path within the tree, absolute, and follows the link all the same. Of a command it says what it
+    reads or lists (`touched`), where it can tell.
+    """
+    directory = Path(call.cwd or "/")
+    places = [*call.paths, *touched, *([call.cwd] if call.cwd else [])]
+    return leading_elsewhere(places, directory)
 
 
 def grants_for_the_process(opened: OpenQuestion, decision: Decision) -> bool:

@@ -210,6 +210,12 @@ class NetworkContext(Camel, frozen=True):
     protocol: Raw = Raw(b"null")
 
 
+class CommandAction(Camel, frozen=True):
+    """What Codex makes of a part of a command line: it reads, lists or searches that path; or it is unknown."""
+
+    path: str | None = None
+
+
 class CommandQuestion(Camel, frozen=True):
     thread_id: str
     turn_id: str
@@ -218,6 +224,7 @@ class CommandQuestion(Camel, frozen=True):
     reason: str | None = None
     command: str | None = None
     cwd: str | None = None
+    command_actions: Raw = Raw(b"null")
     additional_permissions: Raw = Raw(b"null")
     network_approval_context: NetworkContext | None = None
 

@@ -26,6 +26,8 @@ INVALID_PARAMS = -32602
 @dataclass(slots=True)
 class _Place:
     accepted: bool = False
+    #: its answer did not come in time
+    unanswered: bool = False
     #: input tokens of the conversation when the text joined it; None before
     joined_at: int | None = None
 
@@ -41,9 +43,30 @@ class SteersUnderWay:
         """Note that a steer is about to be sent."""
         self._places[steer_id] = _Place()
 
-    def refused(self, steer_id: str) -> None:
-        """Forget a steer that the harness refused."""
-        self._places.pop(steer_id, None)
+    def refused(self, steer_id: str) -> Iterator[SteerMoved]:
+        """Forget a steer that the harness refused; whoever sent it learns that by the answer, unless it came late."""
+        place = self._places.pop(steer_id, None)
+        if place is not None and place.unanswered:
+            yield SteerMoved(
+                steer_id=steer_id, progress=SteerProgress.CANCELLED, evidence="late refusal of turn/steer"
+            )
+
+    def unanswered(self, steer_id: str, *, over: bool) -> bool:
+        """The harness did not answer in time: what becomes of the text is read from the items of the turn alone.
+
+        Args:
+            over: that turn has ended.
+
+        Returns:
+            Whether these say already that the text is not part of it.
+        """
+        place = self._places.get(steer_id)
+        if place is None or place.accepted:
+            return False
+        place.unanswered = True
+        if over:
+            del self._places[steer_id]
+        return over
 
     def accepted(self, steer_id: str) -> Iterator[SteerMoved]:
         """The harness acknowledged it."""
@@ -95,13 +118,15 @@ class SteersUnderWay:
                     progress=SteerProgress.QUEUED,
                     evidence="userMessage item, and no answer of the model after it",
                 )
-            elif place.accepted:
+            elif place.accepted or place.unanswered:
                 yield SteerMoved(
                     steer_id=steer_id,
                     progress=SteerProgress.CANCELLED,
                     evidence="turn/completed without its userMessage item",
                 )
-        self._places = {key: place for key, place in self._places.items() if not place.accepted}
+        self._places = {
+            key: place for key, place in self._places.items() if not (place.accepted or place.unanswered)
+        }
 
 
 class _TooLarge(msgspec.Struct):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import msgspec
 
 from checkrein.adapters.codex import messages as m
@@ -90,15 +88,6 @@ def diff_of(item: r.FileChange) -> str:
     For an added file 0.171.0 gives the content instead of a diff.
     """
     return "\n".join(f"*** {change.kind.type} {change.path}\n{change.diff}" for change in item.changes)
-
-
-def real_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return where the paths really lead, in the same order; empty when no link is involved.
-
-    The harness shows the path within the tree and follows the link all the same (0.171.0).
-    """
-    resolved = tuple(os.path.realpath(path) for path in paths)
-    return resolved if resolved != tuple(os.path.normpath(path) for path in paths) else ()
 
 
 def status_of(item: r.Item | None, head: r.ItemHead) -> ToolStatus:

@@ -100,6 +100,8 @@ class Translator:
         self._jobs: set[str] = set()
         self._reported: set[str] = set()
         self._turn_seen = False
+        #: the harness's id of the turn that ended last
+        self._ended_id = ""
         self._handlers: dict[str, Callable[[msgspec.Raw], Iterable[NativeEvent]]] = {
             "turn/started": self._turn_started,
             "turn/completed": self._turn_completed,
@@ -215,7 +217,7 @@ class Translator:
         ended = completed.turn
         if not self._ours(completed.thread_id):
             return
-        if self.turn is None or self.turn.native_id not in ("", ended.id):
+        if self.turn is None or ended.id == self._ended_id or self.turn.native_id not in ("", ended.id):
             yield from self._unknown("stray end", f"turn/completed for {ended.id}, which does not run")
             return
         yield from self._first_sign(ended.id)
@@ -225,6 +227,7 @@ class Translator:
         yield from self._close_items(status)
         yield from self.steers.turn_ended()
         self.turn = None
+        self._ended_id = ended.id
         yield TurnClosed(native_id=ended.id, status=status, reason=reason, native_status=ended.status)
 
     def _close_items(self, status: TurnStatus) -> Iterator[NativeEvent]:

@@ -19,7 +19,6 @@ from checkrein.adapters.link import Link
 from checkrein.adapters.opening import open_session
 from checkrein.adapters.outcome import EXIT_STATUS, OutcomeStatus
 from checkrein.adapters.policy import Policy
-from checkrein.adapters.record import write_record
 from checkrein.adapters.session import Session
 from checkrein.adapters.turn import Turn
 
@@ -108,6 +107,7 @@ class _Drive:
                 binary=order.binary,
                 home=order.home,
                 endpoint=order.endpoint,
+                record_dir=order.state,
             ) as session:
                 self.session = session
                 self.screen.header(session.harness, session.id, order.policy.value)
@@ -116,12 +116,12 @@ class _Drive:
                 outcome = await turn.outcome()
                 self.status = outcome.exit_status
                 self.screen.outcome(outcome)
-                await self._record(turn)
+                self._show_record(turn)
         finally:
             # Of a turn that was cut off while it was being started, too.
             if self.session is not None:
                 for turn in self.session.turns:
-                    await self._record(turn)
+                    self._show_record(turn)
 
     async def _follow(self, turn: Turn) -> None:
         async with anyio.create_task_group() as tasks:
@@ -134,12 +134,12 @@ class _Drive:
             async for event in turn.events():
                 self.screen.event(event)
 
-    async def _record(self, turn: Turn) -> None:
-        if turn.id in self._recorded:
+    def _show_record(self, turn: Turn) -> None:
+        if turn.id in self._recorded or self.session is None:
             return
         self._recorded.add(turn.id)
         try:
-            path = write_record(await turn.record(), self._order.state)
+            path = self.session.record_file(turn)
         except CheckreinError as error:
             self.screen.notice(f"! {error}")  # the outcome of the turn stays what it is
         else:

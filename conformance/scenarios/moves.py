@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar, cast
@@ -20,6 +20,10 @@ T = TypeVar("T")
 
 #: How long a harness may take for anything, in seconds; far more than any was seen to take.
 PATIENCE = 20.0
+
+#: How old a command must be before an interrupt of it proves anything, in seconds: Codex 0.171.0 lets one that is
+#: younger than about 0.12 s die by itself.
+OLD_ENOUGH = 0.5
 
 #: From the terminal event to quiet, and how long quiet must last, in seconds (see the contract, area interrupt).
 UNTIL_QUIET, QUIET_FOR = 5.0, 2.0
@@ -88,12 +92,14 @@ async def deny_all(arena: Arena, turn: Turn) -> list[str]:
 
 async def text_seen(arena: Arena, turn: Turn) -> None:
     """Wait until the harness has shown a piece of the model's text."""
-    await _event(arena, turn, "a piece of text from the harness", lambda event: isinstance(event, TextDelta))
+    await event_seen(
+        arena, turn, "a piece of text from the harness", lambda event: isinstance(event, TextDelta)
+    )
 
 
 async def result_seen(arena: Arena, turn: Turn, call_id: str) -> ToolFinished:
     """Wait until the harness has reported the result of a call."""
-    event = await _event(
+    event = await event_seen(
         arena,
         turn,
         f"the result of {call_id}",
@@ -103,7 +109,16 @@ async def result_seen(arena: Arena, turn: Turn, call_id: str) -> ToolFinished:
     return event
 
 
-async def _event(arena: Arena, turn: Turn, what: str, wanted: Callable[[Event], bool]) -> Event:
+async def event_seen(arena: Arena, turn: Turn, what: str, wanted: Callable[[Event], bool]) -> Event:
+    """Wait until the turn reports an event that is wanted.
+
+    Args:
+        what: it is, in words.
+
+    Raises:
+        DeadlineExceeded: none came.
+        HarnessFellShort: the turn ended without one.
+    """
 
     async def take() -> Event:
         async for event in turn.events():
@@ -177,20 +192,29 @@ async def settle(arena: Arena) -> None:
     await arena.model.quiet_for(SETTLED_FOR, timeout=PATIENCE)
 
 
-def judge_outcome(arena: Arena, clause: str, outcome: Outcome) -> None:
-    """Judge the outcome of an interrupted turn."""
-    stopped_by = outcome.stopped_by.value if outcome.stopped_by else None
+def judge_outcome(arena: Arena, clause: str, *outcomes: Outcome) -> None:
+    """Judge the outcome of an interrupted turn, or of several in the same window."""
     arena.judge(
         clause,
-        holds=outcome.status.value == "interrupted"
-        and outcome.exit_status == 130
-        and bool(outcome.reason)
-        and stopped_by == "harness",
+        holds=all(_is_interrupted(outcome) for outcome in outcomes),
         expected="interrupted, exit status 130, with a reason, stopped by the harness's own interrupt",
-        observed=f"{outcome.status.value}, exit status {outcome.exit_status}, stopped by {stopped_by}: "
-        f"{outcome.reason}",
+        observed="; ".join(_shown(outcome) for outcome in outcomes),
         enforced_by="adapter",
     )
+
+
+def _is_interrupted(outcome: Outcome) -> bool:
+    stopped_by_harness = outcome.stopped_by is not None and outcome.stopped_by.value == "harness"
+    return (
+        (outcome.status.value, outcome.exit_status) == ("interrupted", 130)
+        and bool(outcome.reason)
+        and stopped_by_harness
+    )
+
+
+def _shown(outcome: Outcome) -> str:
+    stopped_by = outcome.stopped_by.value if outcome.stopped_by else None
+    return f"{outcome.status.value}, exit status {outcome.exit_status}, stopped by {stopped_by}: {outcome.reason}"
 
 
 def judge_quiet(arena: Arena, clause: str, quiet: Quiet) -> None:
@@ -205,17 +229,19 @@ def judge_quiet(arena: Arena, clause: str, quiet: Quiet) -> None:
 
 def times_anywhere(arena: Arena, text: str) -> int:
     """How many model requests of any kind hold a text, instructions and calls included."""
-    return sum(text in _whole(request.body) for request in arena.model.requests)
+    return sum(text in "\n".join(texts_within(request.body)) for request in arena.model.requests)
 
 
-def _whole(value: object) -> str:
-    """All texts within a request's body, as they are."""
+def texts_within(value: object) -> Iterator[str]:
+    """All texts within decoded JSON, as they are."""
     match value:
         case str():
-            return value
+            yield value
         case dict():
-            return "\n".join(map(_whole, cast("dict[str, object]", value).values()))
+            for inner in cast("dict[str, object]", value).values():
+                yield from texts_within(inner)
         case list():
-            return "\n".join(map(_whole, cast("list[object]", value)))
+            for inner in cast("list[object]", value):
+                yield from texts_within(inner)
         case _:
-            return ""
+            return

@@ -6,6 +6,7 @@ import re
 
 from checkrein.adapters import Approval, ResolvedBy, Session, Turn
 from checkrein.conformance.file_tree import FileTree
+from checkrein.conformance.judgements import PrerequisiteUnmet
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import (
     PATIENCE,
@@ -15,7 +16,7 @@ from checkrein.conformance.scenarios.moves import (
     settle,
     times_anywhere,
 )
-from checkrein.conformance.wire import WireRow
+from checkrein.conformance.scenarios.wire_questions import question_about
 from checkrein.scripted_models import read_file, say, shell, write_file
 from checkrein.scripted_models.reply import Element
 
@@ -255,14 +256,14 @@ async def test_the_harness_own_lasting_grant_is_caught(arena: Arena) -> None:
         before = arena.tree()
         turn = await session.start("touch it")
         approval = await next_approval(arena, turn)
-        # The newest line that names the call and can be answered is the question.
-        questions = arena.wire.received(lambda row: approval.call.call_id in row.text and _is_asked(row))
-        arena.require(questions, f"the question about {approval.call.call_id} is on the wire")
+        question = question_about(arena, approval.call.call_id)
+        if question is None:
+            raise PrerequisiteUnmet(f"the question about {approval.call.call_id} is on the wire")
         grant = arena.target.kit.persistent_grant
-        arena.require(grant, "the kit knows the harness's own lasting grant")
+        if grant is None:
+            raise PrerequisiteUnmet("the kit knows the harness's own lasting grant")
         assert session.link is not None
-        assert grant is not None
-        await session.link.process.send(grant(questions[-1].message))
+        await session.link.process.send(grant(question.message))
         await finish(arena, turn)
         written = lasting_changes(arena, before)
         arena.judge(
@@ -272,11 +273,6 @@ async def test_the_harness_own_lasting_grant_is_caught(arena: Arena) -> None:
             observed="; ".join(written) or "no difference: the comparison is blind",
             enforced_by=None,
         )
-
-
-def _is_asked(row: WireRow) -> bool:
-    """Whether a line from the harness has an id of its own, by which it is answered."""
-    return row.at("id") is not None or row.at("request_id") is not None
 
 
 @scenario("approve.shown.whole")

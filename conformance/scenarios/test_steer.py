@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+import anyio
+from anyio.lowlevel import checkpoint
+
+from checkrein.adapters import Turn, TurnState
 from checkrein.adapters.errors import SteerReason, SteerRejected
 from checkrein.adapters.steering import Steer, SteerState
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import (
     PATIENCE,
     finish,
+    next_approval,
     run,
     settle,
     text_seen,
@@ -17,6 +22,9 @@ from checkrein.conformance.scenarios.moves import (
     within,
 )
 from checkrein.scripted_models import ModelRequest, hold, say, shell
+
+#: How long an approval must stay open after a steer, in seconds.
+STILL_OPEN = 1.0
 
 STEER = "keep the public signature “exactly” as it is — naïve\tcafé \\n 𝛼"
 
@@ -181,4 +189,77 @@ async def test_steer_to_a_turn_that_has_ended(arena: Arena) -> None:
             expected="rejected with turn_ended twice, the text in no request",
             observed=f"{reasons}; the text in {seen} of {len(arena.model.main_requests)} requests",
             enforced_by="adapter",
+        )
+
+
+@scenario("steer.interrupting.rejected")
+async def test_steer_while_the_turn_is_being_interrupted(arena: Arena) -> None:
+    middle = arena.script.gate("middle", never_opened=True)
+    arena.script.main([say("I will now rewrite "), hold(middle)])
+    arena.script.main([say("Two.")])
+    text = "steered while it is being stopped"
+    reasons: list[str] = []
+    async with arena.session(policy="auto") as session:
+        turn = await session.start("rewrite it")
+        await text_seen(arena, turn)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(turn.interrupt)
+            await within(arena, "the interrupt to be asked for", _interrupting(turn))
+            reasons.append(await _refusal(turn.steer(text)))
+        await finish(arena, turn)
+        await run(arena, session, "second")
+        asked = arena.wire.sent(lambda row: arena.target.kit.interrupt_signs.asks(row.message))
+        sent = arena.wire.sent(lambda row: text in row.text)
+        seen = times_anywhere(arena, text)
+        arena.judge(
+            "steer.interrupting.rejected",
+            holds=reasons == [SteerReason.INTERRUPTING.value]
+            and (len(asked), len(sent), seen) == (1, 0, 0)
+            and len(arena.model.main_requests) == 2,
+            expected="one interrupt; the steer rejected with interrupting, never sent, and in no request",
+            observed=f"{len(asked)} interrupt(s); {reasons}, sent {len(sent)} time(s); the text in {seen} of "
+            f"{len(arena.model.main_requests)} requests",
+            enforced_by="adapter",
+        )
+
+
+async def _interrupting(turn: Turn) -> None:
+    while turn.state is TurnState.RUNNING:
+        await checkpoint()
+
+
+@scenario("steer.approval-open.delivered")
+async def test_steer_while_an_approval_is_open(arena: Arena) -> None:
+    tool = arena.script.held_tool("tool")
+    tool.finish("ran")
+    arena.script.main([shell(tool, id="call_run")])
+    arena.script.main([say("Done as you say.")])
+    async with arena.session(policy="ask") as session:
+        turn = await session.start("run it")
+        approval = await next_approval(arena, turn)
+        steer = await turn.steer(STEER)
+        await arena.model.quiet_for(STILL_OPEN, timeout=PATIENCE)
+        open_still, starts, requests = (
+            approval.resolved_by is None,
+            tool.starts,
+            len(arena.model.main_requests),
+        )
+        await approval.allow()
+        outcome = await finish(arena, turn)
+        after = (await arena.model.wait_requests(2, timeout=PATIENCE)).view
+        await settle(arena)
+        arena.judge(
+            "steer.approval-open.delivered",
+            holds=(open_still, starts, requests) == (True, 0, 1)
+            and after.count(STEER) == 1
+            and "ran" in after.results["call_run"].text
+            and tool.starts == 1
+            and steer.state is SteerState.DELIVERED
+            and (outcome.status.value, len(session.turns), len(arena.model.main_requests))
+            == ("completed", 1, 2),
+            expected=f"for {STILL_OPEN:g} s after the steer the question is open and nothing runs; once answered, the "
+            "call runs once, and the text is once in the next request of the turn; reported delivered",
+            observed=f"after the steer: open {open_still}, {starts} process(es), {requests} request(s); in the end "
+            f"{after.count(STEER)} time(s) in request 2 of {len(arena.model.main_requests)}, {tool.starts} "
+            f"process(es), reported {steer.state.value}, {outcome.status.value}",
         )

@@ -398,6 +398,19 @@ def test_a_known_failure_is_expected_and_a_stale_entry_fails(run_on_fake: RunOnF
     assert "remove the stale entry" in report.checks[1].observed
 
 
+def test_a_known_shortfall_of_a_should_stays_a_warning_with_its_reason(run_on_fake: RunOnFake) -> None:
+    mark = "interrupt.mark.visible"
+
+    @scenario(mark)
+    async def known(arena: Arena) -> None:
+        arena.judge(mark, holds=False, expected="", observed="as ever")
+
+    entry = KnownFailure(clause=mark, versions=("1.0",), reason="it is fake")
+    report = run_on_fake(known, baseline=Baseline(failures={("fake", mark): entry}))
+    assert verdicts(report) == {mark: Verdict.WARN}
+    assert report.checks[0].observed == "as ever (known: it is fake)"
+
+
 def test_what_a_harness_leaves_running_is_gone_afterwards(
     run_on_fake: RunOnFake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,3 +47,11 @@ def test_waiting_finds_what_is_there_and_what_comes(wire: Wire) -> None:
 def test_waiting_in_vain_says_for_what(wire: Wire) -> None:
     with pytest.raises(DeadlineExceeded, match="in vain for the terminal event"):
         anyio.run(lambda: wire.wait(lambda _: False, 0.05, what="the terminal event"))
+
+
+def test_what_is_done_at_a_line_is_done_before_the_line_is_passed_on(wire: Wire) -> None:
+    seen: list[int] = []
+    wire.when(lambda row: row.at("n") == 2, lambda row: seen.append(row.n))
+    for line in (b'{"n":1}', b'{"n":2}'):
+        wire.tap(Direction.FROM_HARNESS, line)
+    assert seen == [2]

@@ -191,3 +191,15 @@ async def test_a_custom_tool_is_the_kits_error_in_chat(server: ModelServer) -> N
         await ask(session, wire, wire.user("hi"))
     with pytest.raises(ScriptViolation, match="streams no custom calls"):
         session.close()
+
+
+async def test_a_step_answers_every_request_until_its_gate_is_opened(server: ModelServer, wire: Wire) -> None:
+    script = Script()
+    repaired = script.gate("repaired")
+    script.main([say("half"), cut()], until=repaired)
+    script.main([say("whole")])
+    with server.open_session(script, wire.profile) as session:
+        for _ in range(3):
+            assert b"half" in (await ask(session, wire, wire.user("hi"))).content
+        repaired.open()
+        assert b"whole" in (await ask(session, wire, wire.user("hi"))).content

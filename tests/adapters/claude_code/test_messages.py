@@ -144,10 +144,17 @@ async def test_unknown_fields_and_line_separators_inside_a_line_do_no_harm(
 
 
 @pytest.mark.parametrize(
-    "subtype", ["hook_callback", "elicitation", "mcp_message", "request_user_dialog", "brand_new"]
+    ("subtype", "response"),
+    [
+        ("hook_callback", None),
+        ("mcp_message", None),
+        ("brand_new", None),
+        ("elicitation", {"action": "decline"}),
+        ("request_user_dialog", {"behavior": "cancelled"}),
+    ],
 )
-async def test_a_question_of_another_kind_is_refused_and_shown(
-    connection: ClaudeCodeConnection, subtype: str
+async def test_a_question_of_another_kind_is_refused_in_its_own_shape_and_shown(
+    connection: ClaudeCodeConnection, subtype: str, response: Json | None
 ) -> None:
     asked: Json = {"type": "control_request", "request_id": "r1", "request": {"subtype": subtype, "x": 1}}
     [notice] = told(connection, asked)
@@ -156,8 +163,21 @@ async def test_a_question_of_another_kind_is_refused_and_shown(
     assert subtype in notice.text
     [reply] = [msgspec.json.decode(line) for line in connection.take_replies()]
     assert reply["type"] == "control_response"
-    assert (reply["response"]["subtype"], reply["response"]["request_id"]) == ("error", "r1")
+    assert reply["response"]["request_id"] == "r1"
+    assert reply["response"]["subtype"] == ("error" if response is None else "success")
+    assert reply["response"].get("response") == response
     assert connection.take_replies() == []
+
+
+@pytest.mark.parametrize("request_", [{"subtype": "can_use_tool", "tool_name": 5}, {"subtype": 5}, "x", None])
+async def test_a_question_of_an_unknown_shape_is_refused_instead_of_left_waiting(
+    connection: ClaudeCodeConnection, request_: object
+) -> None:
+    [notice] = told(connection, {"type": "control_request", "request_id": "r1", "request": request_})
+    assert isinstance(notice, Notice)
+    assert notice.kind is NoticeKind.REFUSED_QUESTION
+    [reply] = [msgspec.json.decode(line) for line in connection.take_replies()]
+    assert (reply["response"]["subtype"], reply["response"]["request_id"]) == ("error", "r1")
 
 
 async def test_a_turn_without_a_message_of_ours_says_why(connection: ClaudeCodeConnection) -> None:

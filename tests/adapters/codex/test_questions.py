@@ -158,6 +158,26 @@ def test_a_permissions_question_shows_where_its_paths_really_lead(tmp_path: Path
     assert question.real_paths == ("/usr",)
 
 
+def test_a_command_shows_where_what_it_reads_really_leads(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/usr")
+    read = {"type": "read", "command": "cat link", "name": "link", "path": str(tmp_path / "link")}
+    where = {**COMMAND, "cwd": str(tmp_path)}
+    method = "item/commandExecution/requestApproval"
+    assert asked(method, {**where, "commandActions": [read]}).question.real_paths == ("/usr",)
+    relative = {"type": "listFiles", "command": "ls link", "path": "link"}
+    assert asked(method, {**where, "commandActions": [relative]}).question.real_paths == ("/usr",)
+    for nothing in ([{"type": "unknown", "command": "cat link"}], None, [{"path": 5}], "link"):
+        assert asked(method, {**where, "commandActions": nothing}).question.real_paths == ()
+
+
+def test_a_command_shows_where_its_directory_really_is(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/usr")
+    question = asked(
+        "item/commandExecution/requestApproval", {**COMMAND, "cwd": str(tmp_path / "link")}
+    ).question
+    assert question.real_paths == ("/usr",)
+
+
 @pytest.mark.anyio
 async def test_a_refused_question_leads_to_a_reply_and_a_notice() -> None:
     silent = connection(SilentProcess(), spec())

@@ -6,6 +6,7 @@ import io
 import os
 import termios
 from dataclasses import replace
+from pathlib import Path
 
 import anyio
 import pytest
@@ -40,7 +41,7 @@ class Decided:
 
     def __init__(self, fault: Exception | None = None) -> None:
         self.decisions: list[tuple[str, str]] = []
-        self.approval = Approval(question("rm x"), self.answer)
+        self.approval = Approval(question("rm x"), self.answer, workspace=Path("/w"))
         self._fault = fault
 
     async def answer(self, approval: Approval, decision: Decision, by: ResolvedBy) -> None:
@@ -128,7 +129,7 @@ async def test_nothing_that_a_harness_says_controls_the_terminal() -> None:
     hostile = replace(command("ls"), name="mcp\x1b[2J\nallowed", command=None, input_json='{"a":"\x1b[8m"}')
     screen.event(ToolStarted(call=hostile))
     screen.event(TextDelta(text="\x1b]0;title\x07 a\rb \u202e"))
-    asked = Approval(replace(question("ls"), call=hostile), Decided().answer)
+    asked = Approval(replace(question("ls"), call=hostile), Decided().answer, workspace=Path("/w"))
     screen.question(asked)
     assert not set(out.getvalue()) & set("\x1b\x07\r\u202e")
     assert "\nallowed" not in out.getvalue()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import anyio
@@ -77,6 +77,8 @@ class EchoConnection(Connection):
             raise fault
 
     async def _step(self, method: str) -> None:
+        if (look := self.harness.before.get(method)) is not None:
+            look()
         self._fail(method)
         if (held := self.harness.held.get(method)) is not None:
             held.reached.set()
@@ -123,6 +125,11 @@ class EchoConnection(Connection):
         if self.harness.refuses_steers:
             raise SteerRejected(SteerReason.NOT_STEERABLE, by="harness", message="cannot steer")
 
+    async def withdraw(self, steer_id: str) -> bool:
+        self.sent.append(("withdraw", steer_id))
+        await self._step("withdraw")
+        return self.harness.drops_withdrawn
+
     async def interrupt(self) -> None:
         self.sent.append(("interrupt",))
         self.interrupted.set()
@@ -152,10 +159,14 @@ class EchoHarness(HarnessAdapter):
         self.policy_says: str | None = None
         self.refuses_prompts = False
         self.refuses_steers = False
+        self.drops_withdrawn = True
         self.obeys_interrupts = True
         #: by method of the connection: what it raises
         self.faults: dict[str, Exception] = {}
         self.held: dict[str, Held] = {}
+        #: what is done when a method is called
+        self.before: dict[str, Callable[[], None]] = {}
+        self.lacks: frozenset[Capability] = frozenset()
 
     def hold(self, method: str) -> Held:
         """Let this method of every connection wait."""
@@ -164,8 +175,8 @@ class EchoHarness(HarnessAdapter):
 
     @property
     def manifest(self) -> Manifest:
-        yes = dict.fromkeys(Capability, Support.YES)
-        return Manifest(name="echo", title="Echo", vendor="tests", dialects=(), capabilities=yes)
+        support = {one: Support.NO if one in self.lacks else Support.YES for one in Capability}
+        return Manifest(name="echo", title="Echo", vendor="tests", dialects=(), capabilities=support)
 
     def launch(self, spec: SessionSpec) -> Launch:
         argv = (*spec.binary.command, "-I", "-S", "-c", self.program)

@@ -61,7 +61,25 @@ async def test_a_second_answer_is_stale_and_not_sent(opened: OpenSession, harnes
         ]
 
 
-@pytest.mark.parametrize("ending", ["interrupt", "voided", "turn end", "death"])
+async def test_what_is_open_when_the_turn_ends_is_denied_and_a_later_answer_is_stale(
+    opened: OpenSession, harness: EchoHarness
+) -> None:
+    async with opened() as session:
+        turn = await session.start("go")
+        await harness.newest.emit(Asked(question=question("ls")))
+        approval = await first_approval(turn)
+        await harness.newest.emit(closed())
+        await turn.outcome()
+        await harness.newest.answered.wait()
+        with pytest.raises(ApprovalStale) as stale:
+            await approval.allow()
+        assert stale.value.resolved_by == "harness"
+        assert [sent for sent in harness.newest.sent if sent[0] == "answer"] == [
+            ("answer", "q-1", "deny", "")
+        ]
+
+
+@pytest.mark.parametrize("ending", ["interrupt", "voided", "death"])
 async def test_an_answer_after_the_question_is_gone_is_stale(
     opened: OpenSession, harness: EchoHarness, ending: str
 ) -> None:
@@ -75,9 +93,6 @@ async def test_an_answer_after_the_question_is_gone_is_stale(
             case "voided":
                 await harness.newest.emit(QuestionVoided(question_id="q-1"))
                 await approval.resolved.wait()
-            case "turn end":
-                await harness.newest.emit(closed())
-                await turn.outcome()
             case _:
                 await harness.newest.process.signal(9)
                 await turn.outcome()
@@ -139,6 +154,15 @@ async def test_an_unanswered_approval_is_denied_at_its_deadline(
         with anyio.fail_after(5):
             await approval.resolved.wait()
         assert approval.resolved_by is ResolvedBy.TIMEOUT
+
+
+def test_an_approval_waits_as_long_as_the_variable_says_and_ten_minutes_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(APPROVAL_SECONDS_VARIABLE, raising=False)
+    assert approval_seconds_from_environment() == 600.0
+    monkeypatch.setenv(APPROVAL_SECONDS_VARIABLE, "2.5")
+    assert approval_seconds_from_environment() == 2.5
 
 
 @pytest.mark.parametrize("text", ["soon", "0", "-3", "nan"])

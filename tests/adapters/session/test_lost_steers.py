@@ -214,4 +214,5 @@ async def test_no_event_follows_the_end_of_the_turn(opened: OpenSession, harness
         assert turn.steers[0].state is SteerState.ACCEPTED
         events = [event async for event in turn.events()]
         assert isinstance(events[-1], TurnEnded)
-        assert not [event for event in events if isinstance(event, SteerChanged)]
+        states = [event.state for event in events if isinstance(event, SteerChanged)]
+        assert states == [SteerState.SENDING]

@@ -27,7 +27,7 @@ async def test_a_steer_is_accepted_and_then_delivered(opened: OpenSession, harne
         await harness.newest.emit(delivered(steer.id), closed())
         assert await steer.settled() is SteerState.DELIVERED
         states = [event.state async for event in turn.events() if isinstance(event, SteerChanged)]
-        assert states == [SteerState.ACCEPTED, SteerState.DELIVERED]
+        assert states == [SteerState.SENDING, SteerState.ACCEPTED, SteerState.DELIVERED]
 
 
 async def test_a_steer_with_no_active_turn_is_rejected_and_not_sent(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from checkrein.adapters.kit_facts import KitFacts, Widening
+from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening, WireFacts
 from checkrein.scripted_models import HarnessProfile, NativeCall
 
 
@@ -34,4 +34,17 @@ KIT = KitFacts(
     state=(),
     persistent_grant=_no_grant,
     widening=Widening(),
+    wire=WireFacts(ends_turn=('"event": "closed"',), unknown=(), objects=()),
+    interrupt_signs=InterruptSigns(
+        asks=lambda line: line.get("do") == "interrupt",
+        acknowledges=lambda _asked, line: line.get("event") == "closed",
+        ends_turn=lambda line: line.get("event") == "closed",
+    ),
+    acknowledges_steer=lambda sent, line: (line.get("event"), line.get("id")) == ("steered", sent.get("id")),
+    background_call=lambda command: NativeCall(name="sh", input={"command": f"{command} &"}),
+    brief_call=lambda command, seconds: NativeCall(
+        name="sh", input={"command": command, "seconds": seconds}
+    ),
+    asked_kinds=lambda _: (),
+    unknown_prompt=lambda _: b"",
 )

@@ -247,8 +247,6 @@ def read_without_asking() -> None:
     replace_attribute(ApprovalDesk, "asked", make)
 
 
-APPROVE = ("approve.*",)
-
 #: Approvals that are answered once: all but `always` and the stale ones.
 ONE_ANSWER = (
     "approve.ask.*",
@@ -256,7 +254,7 @@ ONE_ANSWER = (
     "approve.deny.*",
     "approve.edit.*",
     "approve.read*",
-    "approve.shown*",
+    "approve.shown.whole",
 )
 
 DEFECTS: dict[str, Defect] = {
@@ -316,7 +314,7 @@ DEFECTS: dict[str, Defect] = {
             "approve.always.writes-nothing",
             "native.claude-code.updated-permissions",
         ),
-        among=(*APPROVE, "native.claude-code.*"),
+        among=("approve.always.*", "approve.allow.*", "native.claude-code.*"),
         install=echo_the_suggestions,
     ),
     "writes allow_always to a file": Defect(
@@ -345,20 +343,26 @@ DEFECTS: dict[str, Defect] = {
     ),
     "answers an approval twice": Defect(
         harness="codex",
-        red=("approve.stale.refused",),
-        among=("approve.stale.*", "approve.ask.*", "approve.deny.*", "interrupt.approval-open.*"),
+        red=("approve.stale.refused", "approve.twice.refused"),
+        among=(
+            "approve.stale.*",
+            "approve.twice.*",
+            "approve.parallel.*",
+            "approve.deny.*",
+            "interrupt.approval-open.*",
+        ),
         install=answer_twice,
     ),
     "shows an approval raw and cut": Defect(
         harness="codex",
         red=("approve.shown.whole",),
-        among=("approve.shown.*", "approve.ask.*", "approve.deny.*"),
+        among=("approve.shown.whole", "approve.ask.*", "approve.deny.*"),
         install=show_raw_and_cut,
     ),
     "shows no change of an edit": Defect(
         harness="codex",
         red=("approve.edit.asks",),
-        among=("approve.shown.*", "approve.edit.*", "approve.deny.*"),
+        among=("approve.shown.whole", "approve.edit.*", "approve.deny.*"),
         install=show_no_change,
     ),
     "reads outside without asking": Defect(

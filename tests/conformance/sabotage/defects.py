@@ -7,12 +7,34 @@ do.
 
 from __future__ import annotations
 
-from tests.conformance.sabotage import approving, interrupting, meddling, recording, sessions, steering
+from tests.conformance.sabotage import (
+    answering,
+    approving,
+    interrupting,
+    meddling,
+    outliving,
+    recording,
+    sessions,
+    steering,
+    trusting,
+    wiring,
+)
 from tests.conformance.sabotage.defect import Defect
 
 #: All of them, by name.
 DEFECTS: dict[str, Defect] = {
     name: defect
-    for module in (interrupting, steering, approving, sessions, recording, meddling)
+    for module in (
+        interrupting,
+        steering,
+        approving,
+        answering,
+        sessions,
+        recording,
+        meddling,
+        outliving,
+        trusting,
+        wiring,
+    )
     for name, defect in module.DEFECTS.items()
 }

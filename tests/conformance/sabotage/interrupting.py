@@ -162,95 +162,124 @@ def answer_with_the_old_text() -> None:
     replace_attribute(Turn, "_finish", make_finish)
 
 
-INTERRUPT = ("interrupt.*",)
+WINDOWS = (
+    "before-request",
+    "before-byte",
+    "mid-text",
+    "mid-tool-call",
+    "tool-running",
+    "after-tool-result",
+    "approval-open",
+    "retry-backoff",
+    "steer-queued",
+)
+
+RECEIPTS = (
+    "interrupt.finished-results",
+    "interrupt.open-calls",
+    "interrupt.receipt",
+    "interrupt.tool-running",
+)
 
 DEFECTS: dict[str, Defect] = {
     "drops the interrupt": Defect(
         harness="codex",
-        red=(
-            "interrupt.mid-text.outcome",
-            "interrupt.tool-running.outcome",
-            "interrupt.approval-open.outcome",
-        ),
-        among=("interrupt.*.outcome", "interrupt.*.quiet", "interrupt.idle.rejected", "steer.*"),
+        red=("interrupt.mid-text.outcome",),
+        among=("interrupt.mid-text", "interrupt.idle", "steer.idle"),
         install=drop_the_interrupt,
     ),
     "acknowledges the interrupt and goes on": Defect(
         harness="codex",
-        red=("interrupt.mid-text.hang-up",),
-        among=("interrupt.mid-text.*", "interrupt.idle.rejected", "steer.idle.rejected"),
+        red=(
+            "interrupt.mid-text.hang-up",
+            "interrupt.mid-tool-call.quiet",
+            "interrupt.late-tool-call.not-run",
+        ),
+        among=(
+            "interrupt.mid-text",
+            "interrupt.mid-tool-call.quiet",
+            "interrupt.late-tool-call",
+            "interrupt.idle",
+        ),
         install=acknowledge_and_go_on,
     ),
     "skips backgroundTerminals/clean": Defect(
         harness="codex",
         red=("native.codex.clean-ends-the-command",),
-        among=("interrupt.*", "native.codex.*"),
+        among=("interrupt.tool-running", "interrupt.survivors", "native.codex.*"),
         install=skip_clean,
     ),
     "leaves the interrupted command alive": Defect(
         harness="codex",
-        red=("interrupt.tool-running.quiet", "native.codex.clean-ends-the-command"),
-        among=("interrupt.*", "native.codex.*"),
+        red=(
+            "interrupt.tool-running.quiet",
+            "interrupt.survivors.listed",
+            "native.codex.clean-ends-the-command",
+        ),
+        among=("interrupt.tool-running", "interrupt.survivors", "native.codex.*"),
         install=leave_the_command_alive,
     ),
     "changes a file after the end": Defect(
         harness="codex",
-        red=("interrupt.mid-text.quiet", "interrupt.tool-running.quiet", "interrupt.approval-open.quiet"),
-        among=INTERRUPT,
+        red=tuple(f"interrupt.{window}.quiet" for window in WINDOWS),
+        among=("interrupt.*.quiet",),
         install=write_after_the_end,
     ),
     "interrupts nothing without a word": Defect(
         harness="codex",
         red=("interrupt.idle.rejected",),
-        among=INTERRUPT,
+        among=("interrupt.idle", "interrupt.twice"),
         install=accept_an_idle_interrupt,
     ),
     "refuses the second interrupt": Defect(
         harness="codex",
         red=("interrupt.twice.idempotent",),
-        among=INTERRUPT,
+        among=("interrupt.idle", "interrupt.twice"),
         install=refuse_the_second,
     ),
     "exits with 1 after an interrupt": Defect(
         harness="codex",
         red=(
-            "interrupt.mid-text.outcome",
-            "interrupt.tool-running.outcome",
-            "interrupt.approval-open.outcome",
+            *(f"interrupt.{window}.outcome" for window in WINDOWS),
             "interrupt.twice.idempotent",
             "drive.ctrl-c.exit-130",
         ),
-        among=(*INTERRUPT, "drive.*"),
+        among=("interrupt.*.outcome", "interrupt.twice", "drive.ctrl-c"),
         install=exit_with_1,
     ),
     "rewrites finished results as aborted": Defect(
         harness="codex",
         red=("interrupt.finished-results.kept",),
-        among=("interrupt.*", "steer.idle.rejected"),
+        among=RECEIPTS,
         install=rewrite_finished_results,
     ),
     "loses the receipt of the open call": Defect(
         harness="codex",
         red=("interrupt.open-calls.receipt", "interrupt.receipt.honest"),
-        among=("interrupt.*", "steer.idle.rejected"),
+        among=RECEIPTS,
         install=lose_the_receipt,
     ),
     "reads an interruption as a refusal": Defect(
         harness="codex",
         red=("interrupt.receipt.honest",),
-        among=("interrupt.*", "steer.idle.rejected"),
+        among=RECEIPTS,
         install=read_as_refusal,
     ),
     "leaves no mark of the interruption": Defect(
         harness="codex",
         red=("interrupt.mark.visible",),
-        among=("interrupt.*", "steer.idle.rejected"),
+        among=("interrupt.mark", "interrupt.mid-text", "interrupt.next-turn"),
         install=leave_no_mark,
     ),
     "answers with the interrupted turn's text": Defect(
         harness="codex",
-        red=("interrupt.next-turn.right-answer", "interrupt.idle.rejected", "interrupt.twice.idempotent"),
-        among=("interrupt.*", "steer.*"),
+        red=(
+            "interrupt.next-turn.right-answer",
+            "interrupt.idle.rejected",
+            "interrupt.twice.idempotent",
+            "interrupt.with-message.carries-on",
+        ),
+        among=("interrupt.next-turn", "interrupt.idle", "interrupt.twice", "interrupt.with-message"),
         install=answer_with_the_old_text,
     ),
 }

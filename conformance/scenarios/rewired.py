@@ -1,0 +1,34 @@
+"""A real harness whose wire is tampered with on purpose, between its own adapter and its process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from checkrein.adapters.interface import Connection, HarnessAdapter, Launch, SessionSpec
+from checkrein.adapters.manifest import Manifest
+from checkrein.adapters.transport import HarnessProcess
+
+
+class Rewired(HarnessAdapter):
+    """The harness's own adapter; each connection that it makes is handed to `tamper` before its first use.
+
+    Args:
+        adapter: the honest one.
+        tamper: replaces methods of the connection, or of its process.
+    """
+
+    def __init__(self, adapter: HarnessAdapter, tamper: Callable[[Connection], None]) -> None:
+        self._adapter = adapter
+        self._tamper = tamper
+
+    @property
+    def manifest(self) -> Manifest:
+        return self._adapter.manifest
+
+    def launch(self, spec: SessionSpec) -> Launch:
+        return self._adapter.launch(spec)
+
+    def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
+        connection = self._adapter.connect(spec, process)
+        self._tamper(connection)
+        return connection

@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from checkrein.adapters.errors import Unsupported
-from checkrein.adapters.errors import CallExpired, HarnessDied
-from checkrein.adapters.errors import CallExpired, HarnessDied
+from checkrein.adapters.errors import CallExpired, HarnessDied, Unsupported
 from checkrein.adapters.manifest import Manifest
 from checkrein.adapters.native import NativeEvent, Question
 from checkrein.adapters.policy import Policy

@@ -15,7 +15,6 @@ from checkrein.adapters.errors import (
     CallExpired,
     CallRefused,
     HandshakeFailed,
-    HarnessDied,
     SteerReason,
     SteerRejected,
     TurnActive,
@@ -25,7 +24,7 @@ from checkrein.adapters.native import Asked, NativeEvent, Notice, NoticeKind, Qu
 from checkrein.adapters.pi import messages as m
 from checkrein.adapters.pi.launch import PROVIDER, policy_asked, token_of
 from checkrein.adapters.pi.questions import (
-    WAITING,
+    SHOWING,
     OpenQuestion,
     answer_line,
     read_question,
@@ -33,7 +32,7 @@ from checkrein.adapters.pi.questions import (
     refusal_line,
 )
 from checkrein.adapters.pi.translate import Translator
-from checkrein.adapters.transport import BrokenTransport, HarnessProcess, SendTimedOut
+from checkrein.adapters.transport import HarnessProcess
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -126,20 +125,19 @@ class PiConnection(Connection):
             else:
                 yield Notice(kind=NoticeKind.WARNING, text=bytes(dialog.message).decode()[:400])
             return
-        if dialog.method not in WAITING or dialog.id is None:
+        if dialog.method in SHOWING or dialog.id is None:
             return
-        question = read_question(dialog.id, dialog.title, token=self._token, home=self._home)
+        question = read_question(dialog.id, dialog.title, home=self._home)
         if question is None or dialog.method != "input":
             self._replies.append(refusal_line(dialog.id))
-            text = f"cancelled a dialog that is not the gate's: {dialog.method} {dialog.title[:200]}"
+            text = f"cancelled a dialog that is not the gate's: {dialog.method} {dialog.title[:200]}".rstrip()
             yield Notice(kind=NoticeKind.REFUSED_QUESTION, text=text)
             return
         self._questions[dialog.id] = question
         yield Asked(question=question.question)
 
     def _turn_over(self) -> None:
-        """pi voids its dialogs without a word; a steer that it left in its queue would go with the next prompt."""
-        self._questions.clear()
+        """A steer that pi left in its queue would go with the next prompt."""
         if self._translator.steers.waits:
             self._clear()
 
@@ -261,7 +259,7 @@ class PiConnection(Connection):
         if decision.kind is DecisionKind.DENY:
             self._translator.denied(opened.native_id)
         with anyio.CancelScope(shield=True):
-            await self._send(answer_line(question.question_id, decision))
+            await self.send(answer_line(question.question_id, decision), "the answer to a question")
 
     @property
     def holds_grants(self) -> bool:
@@ -276,7 +274,7 @@ class PiConnection(Connection):
     async def _begin(self, command: str, *, message: str | None = None, subject: str = "") -> str:
         call_id = self._next_id(command, subject)
         self._calls.expect(call_id)
-        await self._send(m.line(m.Command(id=call_id, type=command, message=message)))
+        await self.send(m.line(m.Command(id=call_id, type=command, message=message)), command)
         return call_id
 
     async def _answer_to(self, call_id: str, command: str) -> m.Incoming:
@@ -287,19 +285,6 @@ class PiConnection(Connection):
         call_id = str(self._last_id)
         self._sent[call_id] = (command, subject)
         return call_id
-
-    async def _send(self, line: bytes) -> None:
-        try:
-            await self.process.send(line, deadline_seconds=self.spec.call_seconds)
-        except SendTimedOut as fault:
-            raise CallExpired("pi does not read its input", where=str(fault)) from fault
-        except BrokenTransport as fault:
-            status = self.process.exit_status
-            raise HarnessDied(
-                "pi took no more input",
-                status=str(status) if status is not None else "still running",
-                stderr=self.process.stderr_tail(),
-            ) from fault
 
     async def _until(self, condition: Callable[[], bool]) -> bool:
         """Wait until news make `condition` true; False when the time of a call passes before."""

@@ -40,7 +40,7 @@ export default function (pi: ExtensionAPI) {
 		if (!asks()) return undefined;
 		if (ctx.mode !== "rpc" || !ctx.hasUI) return { block: true, reason: "Not run: nobody is there to approve it." };
 		const { toolCallId, parentToolCallId, toolName, input } = event;
-		const question = { checkrein: "approval", token, toolCallId, parentToolCallId, toolName, input, cwd: ctx.cwd };
+		const question = { checkrein: "approval", toolCallId, parentToolCallId, toolName, input, cwd: ctx.cwd };
 		// Without the signal an interrupt would wait for the answer.
 		const answer = await ctx.ui.input(JSON.stringify(question), "", { signal: ctx.signal });
 		if (ctx.signal?.aborted) return { block: true, reason: "Not run: the turn was interrupted before it was approved." };

@@ -2,15 +2,64 @@
 
 from __future__ import annotations
 
-from checkrein.adapters.kit_facts import KitFacts, Widening
+import msgspec
+
+from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening, WireFacts, WireMessage
+from checkrein.adapters.open_recipe import OpenRecipe
+from checkrein.adapters.pi.asked_kinds import asked_kinds
 from checkrein.adapters.pi.launch import NOT_TRUSTING, TRUSTING
 from checkrein.adapters.pi.model_profile import PROFILE
+from checkrein.scripted_models import NativeCall
+
+
+def brief_call(command: str, seconds: int) -> NativeCall:
+    """A command that is killed when its time is over."""
+    return NativeCall(name="bash", input={"command": command, "timeout": seconds})
+
+
+def background_call(command: str) -> NativeCall:
+    """A command that outlives its call: pi itself knows no background jobs."""
+    return NativeCall(name="bash", input={"command": f"{command} </dev/null >/dev/null 2>&1 &"})
+
+
+def unknown_prompt(session_id: str) -> bytes:
+    """A prompt under an id that no session has given; pi holds one conversation, which it does not name here."""
+    return msgspec.json.encode({"id": "unknown", "type": "prompt", "message": "Nobody has asked for this."})
+
+
+def _answers(asked: WireMessage, line: WireMessage) -> bool:
+    return line.get("type") == "response" and line.get("id") == asked.get("id")
+
 
 KIT = KitFacts(
     profile=PROFILE,
     transcripts=(".pi/checkrein/sessions/*",),
     state=("tmp/*",),
     persistent_grant=None,
+    wire=WireFacts(
+        ends_turn=('"type":"agent_settled"',),
+        unknown=(
+            '{"type":"checkrein_unknown","text":"PADDING"}',
+            '{"type":"message_update","assistantMessageEvent":{"type":"checkrein_unknown"}}',
+            '{"type":"message_start","message":{"role":"checkrein_unknown","content":[]}}',
+            '{"type":"message_end","message":{"role":"checkrein_unknown","content":[{"type":"checkrein_unknown"}]}}',
+            '{"type":"response","id":"checkrein-unknown","command":"checkrein_unknown","success":true}',
+        ),
+        objects=("message", "data", "model", "usage", "cost", "assistantMessageEvent", "result"),
+    ),
+    interrupt_signs=InterruptSigns(
+        asks=lambda line: line.get("type") == "abort",
+        acknowledges=_answers,
+        ends_turn=lambda line: line.get("type") == "agent_settled",
+    ),
+    acknowledges_steer=_answers,
+    background_call=background_call,
+    brief_call=brief_call,
+    asked_kinds=asked_kinds,
+    unknown_prompt=unknown_prompt,
+    open_recipes={
+        "usual": OpenRecipe(words={NOT_TRUSTING: TRUSTING}, flags=frozenset({"-ne", "-ns", "-np", "-nc"}))
+    },
     widening=Widening(argv={NOT_TRUSTING: TRUSTING}),
     adapter_enforces=frozenset(
         {

@@ -186,10 +186,16 @@ def _settings(endpoint: ModelEndpoint) -> bytes:
                 "steeringMode": "all",
                 "enableInstallTelemetry": False,
                 "quietStartup": True,
+                "httpIdleTimeoutMs": _silence(endpoint),
                 "retry": {"enabled": retries > 0, "maxRetries": retries, "baseDelayMs": RETRY_DELAY_MS},
             }
         )
     )
+
+
+def _silence(endpoint: ModelEndpoint) -> int:
+    """The default is pi's own (1.6.0)."""
+    return 300_000 if endpoint.silence_seconds is None else round(endpoint.silence_seconds * 1000)
 
 
 def _write_once(path: Path, content: bytes) -> None:

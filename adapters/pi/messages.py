@@ -135,14 +135,11 @@ class ToolResult(Camel, frozen=True):
 # ---- the gate's own words (gate.ts) -------------------------------------------------------------------
 
 
-class GateWords(Camel, frozen=True):
-    """`checkrein` says what it is: `ready` or `approval`."""
+class Ready(Camel, frozen=True, kw_only=True):
+    """The notice with which the gate begins; `checkrein` is `ready`."""
 
     checkrein: str
-    token: str = ""
-
-
-class Ready(GateWords, frozen=True, kw_only=True):
+    token: str
     version: str
     policy: str
     project_trusted: bool
@@ -151,7 +148,10 @@ class Ready(GateWords, frozen=True, kw_only=True):
     cwd: str
 
 
-class GateQuestion(GateWords, frozen=True, kw_only=True):
+class GateQuestion(Camel, frozen=True, kw_only=True):
+    """The title of the gate's dialog about a call; `checkrein` is `approval`."""
+
+    checkrein: str
     tool_call_id: str
     tool_name: str
     input: Raw

@@ -11,8 +11,9 @@ from checkrein.adapters.native import Question
 from checkrein.adapters.pi import messages as m
 from checkrein.adapters.pi.tool_calls import call_of, real_paths
 
-#: Dialogs that wait for an answer (1.6.0); the other methods only show something.
-WAITING = frozenset({"select", "confirm", "input", "editor"})
+#: Methods that only show something (1.6.0). All others wait for an answer; one that nobody knows is answered too, since
+#: pi ignores an answer that it does not wait for.
+SHOWING = frozenset({"notify", "setStatus", "setWidget", "setTitle", "set_editor_text"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +37,13 @@ def read_ready(message: msgspec.Raw, token: str) -> m.Ready | None:
     return words if words.checkrein == "ready" and words.token == token else None
 
 
-def read_question(dialog_id: str, title: str, *, token: str, home: str) -> OpenQuestion | None:
+def read_question(dialog_id: str, title: str, *, home: str) -> OpenQuestion | None:
     """Return the gate's question; None when the dialog is somebody else's."""
     try:
         asked = msgspec.json.decode(title, type=m.GateQuestion)
     except msgspec.DecodeError:
         return None
-    if asked.checkrein != "approval" or asked.token != token:
+    if asked.checkrein != "approval":
         return None
     call = call_of(asked.tool_call_id, asked.tool_name, asked.input, asked.cwd)
     reason = f"called by {asked.parent_tool_call_id}" if asked.parent_tool_call_id else ""

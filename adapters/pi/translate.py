@@ -56,6 +56,18 @@ IGNORED = frozenset(
     }
 )
 
+#: Events that tell something of the turn that runs.
+_OF_A_TURN = frozenset(
+    {
+        "message_start",
+        "message_end",
+        "tool_execution_start",
+        "tool_execution_end",
+        "agent_settled",
+        "auto_retry_start",
+    }
+)
+
 #: Stop reasons of an answer that is whole.
 _WHOLE = frozenset({"stop", "toolUse", "length"})
 
@@ -119,7 +131,10 @@ class Translator:
     # ---- events ----
 
     def event(self, event: m.Incoming) -> Iterator[NativeEvent]:
-        """Translate one event."""
+        """Translate one event. What comes when no turn runs is left over from the last one."""
+        running = self.turn is not None and self.turn.opened
+        if not running and event.type in _OF_A_TURN:
+            return
         match event.type:
             case "message_start":
                 yield from self._message_began(msgspec.json.decode(event.message, type=m.Message))

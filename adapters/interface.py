@@ -67,8 +67,10 @@ class ModelEndpoint:
     Args:
         base_url: without a trailing slash; the dialect's own path (`/v1/messages`, `/v1/responses`,
             `/v1/chat/completions`) follows it.
-        api_key: the key that the harness sends there.
+        api_key: the key that is sent there. In a session of `open_session` the harness does not get it: it gets the
+            address of a relay on loopback, and a token (see `relay/`).
         model: the model's name; None leaves the adapter's default.
+        environment_proxies: the relay goes through the proxies that the environment of this process names.
         retries: how often the harness tries a failed request again; None leaves the adapter's default.
         dialect: what is spoken there, one of the manifest's; None for the first of these.
         silence_seconds: how long the model may send nothing before the harness gives the request up; None leaves
@@ -78,6 +80,7 @@ class ModelEndpoint:
     base_url: str
     api_key: str = field(repr=False)
     model: str | None = None
+    environment_proxies: bool = False
     retries: int | None = None
     dialect: str | None = None
     silence_seconds: float | None = None
@@ -254,6 +257,16 @@ class Connection(ABC):
             SteerRejected: the harness refused it (`by="harness"`).
         """
 
+    async def withdraw(self, steer_id: str) -> bool:
+        """Take back a steer that the harness took; returns whether it dropped it, so that no request will hold it.
+
+        Overridden where the manifest does not say that the harness cannot.
+
+        Raises:
+            Unsupported: the harness has no such call.
+        """
+        raise Unsupported("this harness cannot take back a steer")
+
     @abstractmethod
     async def interrupt(self) -> None:
         """Ask the harness to stop the turn and to drop what is queued; returns at its acknowledgement."""
@@ -295,15 +308,5 @@ class HarnessAdapter(ABC):
         """
 
     @abstractmethod
-    async def withdraw(self, steer_id: str) -> bool:
-        """Take back a steer that the harness took; returns whether it dropped it, so that no request will hold it.
-
-        Overridden where the manifest does not say that the harness cannot.
-
-        Raises:
-            Unsupported: the harness has no such call.
-        """
-        raise Unsupported("this harness cannot take back a steer")
-
     def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
         """Speak with a process that was launched for that spec."""

@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -18,6 +19,7 @@ from checkrein.adapters.manifest import Capability
 from checkrein.adapters.policy import Policy, parse_policy
 from checkrein.adapters.provision import launcher_of, locate_harness
 from checkrein.adapters.registry import find_harness
+from checkrein.adapters.relay import SessionRelay, reaching_loopback
 from checkrein.adapters.session import Session
 from checkrein.adapters.silence import STALL_SECONDS
 from checkrein.adapters.transport import Tap, clean_environment
@@ -73,7 +75,8 @@ async def open_session(
         fork: id of the conversation to branch off from; the original stays as it is.
         binary: what to run; None takes the pinned version from the cache.
         home: HOME of the harness, with its configuration in it; None leaves the user's own.
-        endpoint: where its model is; None leaves the harness's own.
+        endpoint: where its model is, and the key; the key stays in this process (see `relay/`). None leaves the
+            harness's own endpoint and login.
         environment: the environment to clean and pass on; None takes that of this process.
         approval_seconds: how long an approval waits for a person before it counts as denied; None reads
             `CHECKREIN_APPROVAL_TIMEOUT_SECONDS`, 600 without it.
@@ -120,8 +123,13 @@ async def open_session(
         stall_seconds=stall_seconds,
         manifest=adapter.manifest,
     )
+    relay = None if endpoint is None else SessionRelay(endpoint)
     failure: BaseException | None = None
     async with anyio.create_task_group() as tasks:
+        if relay is not None:
+            spec = replace(
+                spec, endpoint=await relay.start(tasks), environment=reaching_loopback(spec.environment)
+            )
         session = Session(
             adapter=adapter, spec=spec, settings=settings, tasks=tasks, tap=tap, record_dir=record_dir
         )
@@ -137,6 +145,8 @@ async def open_session(
                     await session.close()
                 except Exception as error:
                     failure = failure or error
+            if relay is not None:
+                relay.stop()
             tasks.cancel_scope.cancel()
     if failure is not None:
         raise failure

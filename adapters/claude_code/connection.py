@@ -248,6 +248,9 @@ class ClaudeCodeConnection(Connection):
 
         Claude Code never refuses one for want of a turn: without one it starts a turn, which `decode` shows.
         """
+        state = await self._send_message(steer_id, text, Purpose.STEER)
+        if state not in TAKEN_STATES:
+            raise SteerRejected(SteerReason.NOT_STEERABLE, by="harness", message=f"command_lifecycle {state}")
 
     async def withdraw(self, steer_id: str) -> bool:
         """Take back a steer; its lifecycle says `cancelled` before the answer comes (2.1.296, 2.1.332).
@@ -259,10 +262,6 @@ class ClaudeCodeConnection(Connection):
             return decode_withdrawal(reply.response).cancelled
         except msgspec.DecodeError as fault:
             raise CallRefused(f"Claude Code's answer to a withdrawal cannot be read: {fault}") from None
-
-        state = await self._send_message(steer_id, text, Purpose.STEER)
-        if state not in TAKEN_STATES:
-            raise SteerRejected(SteerReason.NOT_STEERABLE, by="harness", message=f"command_lifecycle {state}")
 
     async def _send_message(self, message_id: str, text: str, purpose: Purpose) -> str:
         line = user_message(message_id, text)

@@ -115,10 +115,18 @@ KIT = KitFacts(
         {
             "interrupt.steer-queued.quiet",  # what is queued runs as the next turn unless `cancel_queued` is asked for
             "interrupt.queued-steers.not-run",  # as above
+            "steer.payload.verbatim",  # a text that begins with `/` is a command of its own
             "approve.always.not-wider",  # the suggestions hold `acceptEdits` and whole directories
             "approve.always.writes-nothing",  # the suggested destination is a file in the workspace
             "approve.always.next-turn-asks",  # a rule lives as long as the process, which is renewed
             "record.usage.per-turn",  # cost is a total over the turns
+            "workspace.cannot-answer",  # an ordinary launch reads the workspace's settings
+            "workspace.cannot-rewrite",  # as above
+            "workspace.cannot-run-at-start",  # as above
+            "workspace.cannot-widen",  # as above
+            "workspace.cannot-redirect",  # as above
+            "workspace.cannot-start-a-turn",  # what opens turns later is switched off
+            "workspace.unasked-commands-are-inert",  # git asks
         }
     ),
 )

@@ -115,6 +115,13 @@ KIT = KitFacts(
             "approve.always.writes-nothing",  # the lasting grant that is offered writes a file of rules
             "approve.always.next-turn-asks",  # a grant lives as long as the process, which is renewed
             "record.usage.per-turn",  # tokens are a total of the conversation
+            "workspace.cannot-answer",  # an ordinary launch trusts the workspace
+            "workspace.cannot-rewrite",  # as above
+            "workspace.cannot-run-at-start",  # as above
+            "workspace.cannot-widen",  # as above
+            "workspace.cannot-redirect",  # as above
+            "workspace.cannot-start-a-turn",  # what opens turns later is switched off
+            "workspace.unasked-commands-are-inert",  # every command asks
         }
     ),
 )

@@ -67,8 +67,8 @@ class TornLines(Misbehaviour):
     """Lines come in pieces: cut in the middle, before the line feed, and behind the first byte of the next line."""
 
     def said(self, data: bytes) -> None:
-        self.relay.raw_to_driver(*_torn(data), apart=partial(wait_read, STDOUT))
         self.note("lines torn")
+        self.relay.raw_to_driver(*_torn(data), apart=partial(wait_read, STDOUT))
 
 
 def _torn(data: bytes) -> Iterator[bytes]:
@@ -87,9 +87,9 @@ class SplitCharacters(Misbehaviour):
     """Every character of several bytes is split across writes."""
 
     def from_harness(self, line: bytes) -> None:
-        self.relay.raw_to_driver(*_split_characters(line + b"\n"), apart=partial(wait_read, STDOUT))
         if not line.isascii():
             self.note("characters split")
+        self.relay.raw_to_driver(*_split_characters(line + b"\n"), apart=partial(wait_read, STDOUT))
 
 
 def _split_characters(data: bytes) -> Iterator[bytes]:
@@ -121,8 +121,8 @@ class PaddedLine(Once):
         self._bytes = mebibytes * MIB
 
     def now(self, line: bytes) -> None:
-        self.pass_on(with_field(line, b'"%b"' % (b"x" * self._bytes)))
         self.note(f"a line of {self._bytes} bytes")
+        self.pass_on(with_field(line, b'"%b"' % (b"x" * self._bytes)))
 
 
 class HugeLine(Once):
@@ -134,8 +134,8 @@ class HugeLine(Once):
 
     def now(self, line: bytes) -> None:
         huge = next(text for text in self.order.lines if PADDING in text)
-        self.relay.to_driver(huge.encode().replace(PADDING.encode(), b"x" * self._bytes))
         self.note(f"a line of {self._bytes} bytes")
+        self.relay.to_driver(huge.encode().replace(PADDING.encode(), b"x" * self._bytes))
         self.pass_on(line)
 
 

@@ -7,7 +7,7 @@ import msgspec
 from checkrein.adapters.kit_facts import InterruptSigns, KitFacts, Widening, WireFacts, WireMessage
 from checkrein.adapters.open_recipe import OpenRecipe
 from checkrein.adapters.pi.asked_kinds import asked_kinds
-from checkrein.adapters.pi.launch import NOT_TRUSTING, TRUSTING
+from checkrein.adapters.pi.launch import DISCOVERING_NOTHING, NOT_TRUSTING, TRUSTING
 from checkrein.adapters.pi.model_profile import PROFILE
 from checkrein.scripted_models import NativeCall
 
@@ -58,7 +58,9 @@ KIT = KitFacts(
     asked_kinds=asked_kinds,
     unknown_prompt=unknown_prompt,
     open_recipes={
-        "usual": OpenRecipe(words={NOT_TRUSTING: TRUSTING}, flags=frozenset({"-ne", "-ns", "-np", "-nc"}))
+        "usual": OpenRecipe(words={NOT_TRUSTING: TRUSTING}, flags=DISCOVERING_NOTHING),
+        # What pi does by itself: it asks about nothing.
+        "unasked": OpenRecipe(words={NOT_TRUSTING: TRUSTING, "ask": "auto"}, flags=DISCOVERING_NOTHING),
     },
     widening=Widening(argv={NOT_TRUSTING: TRUSTING}),
     adapter_enforces=frozenset(

@@ -42,6 +42,8 @@ DIRECTORY_VARIABLE = "PI_CODING_AGENT_DIR"
 
 NOT_TRUSTING = "-na"
 TRUSTING = "-a"
+#: no extensions, skills, prompt templates, context files (`AGENTS.md`) or themes but those that are named
+DISCOVERING_NOTHING = frozenset({"-ne", "-ns", "-np", "-nc", "--no-themes"})
 
 #: of this driver; the tokens of its processes are made with it
 _SECRET = secrets.token_bytes(32)
@@ -90,7 +92,7 @@ def launch(spec: SessionSpec) -> Launch:
     }
     argv = (
         *spec.binary.command,
-        *("--mode", "rpc", "--offline", NOT_TRUSTING, "-ne", "-ns", "-np", "-nc", "--no-themes"),
+        *("--mode", "rpc", "--offline", NOT_TRUSTING, *sorted(DISCOVERING_NOTHING)),
         *("-e", str(GATE), "--checkrein-policy", policy_word(spec.policy)),
         *("--session-dir", str(sessions)),
         *_conversation(spec, sessions),

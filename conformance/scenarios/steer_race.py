@@ -188,7 +188,8 @@ def disagreements(shots: Sequence[Shot], ends: Sequence[Ended], requests: Sequen
         if wanted is None:
             agrees, place = times == 0 and not seen, "no request"
         else:
-            agrees = times == 1 and len(seen) == 1 and seen[0] in wanted
+            # It may be news to the next request as well: when a later steer has cut the answer in between off.
+            agrees = times == 1 and bool(seen) and seen[0] in wanted
             place = f"one of the requests {list(wanted)}"
         if not agrees:
             found.append(

@@ -64,6 +64,15 @@ def test_what_was_reported_and_seen_differs(reported: Shot, seen_with: list[int]
     assert len(disagreements([reported], ENDS, conversation(*news))) == 1
 
 
+def test_a_request_whose_answer_was_cut_off_is_asked_again_with_the_same_news() -> None:
+    ends = [Ended(turn="first", last_request=1), Ended(turn="second", last_request=3)]
+    views = conversation(("prompt",), ("steer 0001", "prompt"), ("steer 0002",))
+    unanswered = tuple(item for item in views[2].history if item.text != "Answer 2.")
+    again = [*views[:2], View(history=unanswered)]
+    queued = shot(SteerState.QUEUED, steer="in the conversation only")
+    assert disagreements([queued], ends, again) == []
+
+
 def test_a_text_that_comes_twice_at_once_is_told() -> None:
     views = conversation(("prompt",), ("steer 0001", "steer 0001"), ("prompt",), ("prompt",))
     assert len(disagreements([shot(SteerState.DELIVERED)], ENDS, views)) == 1

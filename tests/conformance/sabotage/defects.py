@@ -10,6 +10,7 @@ from __future__ import annotations
 from tests.conformance.sabotage import (
     answering,
     approving,
+    faulting,
     interrupting,
     meddling,
     outliving,
@@ -31,6 +32,7 @@ DEFECTS: dict[str, Defect] = {
         answering,
         sessions,
         recording,
+        faulting,
         meddling,
         outliving,
         trusting,

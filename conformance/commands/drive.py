@@ -49,6 +49,10 @@ def drive_command(
         ),
     ] = None,
     model: Annotated[str | None, typer.Option("--model", help="The model's name at that URL.")] = None,
+    project_memory: Annotated[
+        bool,
+        typer.Option("--project-memory", help="Tell the model what CLAUDE.md or AGENTS.md of the workspace says."),
+    ] = False,
 ) -> None:
     """Run one turn and show what the agent does. Ctrl-c interrupts it and exits with 130."""
     request = parse_target(harness)
@@ -62,6 +66,7 @@ def drive_command(
         resume=resume,
         home=home,
         endpoint=_endpoint(model_base_url, model),
+        project_memory=project_memory,
     )
     keyboard = Keyboard.at(sys.stdin)
 

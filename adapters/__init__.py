@@ -10,6 +10,7 @@ from checkrein.adapters.opening import installed_binary, open_session
 from checkrein.adapters.outcome import Outcome, OutcomeStatus, StoppedBy
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.registry import find_harness, harness_names
+from checkrein.adapters.sending import Message
 from checkrein.adapters.session import Session
 from checkrein.adapters.steering import Steer, SteerState
 from checkrein.adapters.turn import Turn, TurnState
@@ -18,6 +19,7 @@ __all__ = [
     "Approval",
     "HarnessAdapter",
     "HarnessBinary",
+    "Message",
     "ModelEndpoint",
     "Outcome",
     "OutcomeStatus",

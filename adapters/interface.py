@@ -17,6 +17,7 @@ from checkrein.adapters.errors import CallExpired, HarnessDied, Unsupported
 from checkrein.adapters.manifest import Manifest
 from checkrein.adapters.native import NativeEvent, Question
 from checkrein.adapters.policy import Policy
+from checkrein.adapters.project_memory import ProjectMemory
 from checkrein.adapters.transport import BrokenTransport, HarnessProcess, ProcessInfo, SendTimedOut
 
 #: How long a process that takes no more input may take to end, in seconds; past it, it lives with its input closed.
@@ -109,6 +110,7 @@ class SessionSpec:
         endpoint: None leaves the harness's own login and endpoint.
         environment: the complete environment, cleaned of any surrounding agent; the adapter adds its own to it.
         call_seconds: how long a call to the harness may take before it counts as expired.
+        memory: the project's memory, to be passed on as text; None for none.
     """
 
     binary: HarnessBinary
@@ -120,6 +122,7 @@ class SessionSpec:
     endpoint: ModelEndpoint | None
     environment: Mapping[str, str]
     call_seconds: float = 20.0
+    memory: ProjectMemory | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

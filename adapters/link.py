@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import anyio
@@ -20,6 +21,9 @@ OPEN_SECONDS = 60.0
 
 #: How long a process may live after the end of its output, in seconds.
 EXIT_SECONDS = 5.0
+
+#: How long what a dead process left behind may take to end before the turn is told, in seconds.
+SWEEP_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +63,7 @@ class Link:
         self._sink = sink
         self._tasks = tasks
         self._read_out = anyio.Event()
+        self._closing = False
 
     @classmethod
     async def start(
@@ -121,7 +126,9 @@ class Link:
                 self.condemned = f"the adapter could not read its output: {fault!r}"
                 await self._kill()
             try:
-                self._lose(await self._exit_status())
+                status = await self._exit_status()
+                await self._sweep()
+                self._lose(status)
             finally:
                 self._read_out.set()
 
@@ -132,6 +139,13 @@ class Link:
         self.condemned = self.condemned or "it closed its output and did not end"
         await self._kill()
         return self.process.exit_status
+
+    async def _sweep(self) -> None:
+        """End what a harness that died left behind: a tool that Claude Code 2.1.332 had started lives on."""
+        if self._closing:
+            return  # the close does it
+        with anyio.move_on_after(SWEEP_SECONDS), suppress(CheckreinError):  # the close tells what survives
+            await self.process.sweep()
 
     async def _kill(self) -> None:
         try:
@@ -191,6 +205,7 @@ class Link:
 
     async def aclose(self) -> None:
         """End the process and everything it started; returns when nothing of it is left."""
+        self._closing = True
         try:
             await self.process.aclose()
         finally:

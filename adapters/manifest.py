@@ -47,6 +47,7 @@ class _ManifestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dialects: tuple[str, ...]
     capabilities: dict[Capability, Support]
     user_variables: tuple[str, ...] = ()
+    memory_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,8 @@ class Manifest:
         capabilities: what it can do through this adapter; a capability that is not named is unknown.
         user_variables: environment variables by which a user points the harness at its configuration and login;
             they are passed on only where the harness keeps the user's own home and endpoint.
+        memory_files: the names, relative to a workspace, of the file that is the project's memory for this harness;
+            the first that exists counts. None where the adapter cannot pass a memory on.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Manifest:
     dialects: tuple[str, ...]
     capabilities: Mapping[Capability, Support]
     user_variables: tuple[str, ...] = ()
+    memory_files: tuple[str, ...] = ()
 
     def support(self, capability: Capability) -> Support:
         """Whether the harness has the capability."""
@@ -112,4 +116,5 @@ def load_manifest(package: str) -> Manifest:
         dialects=data.dialects,
         capabilities=data.capabilities,
         user_variables=data.user_variables,
+        memory_files=data.memory_files,
     )

@@ -12,11 +12,12 @@ from pathlib import Path
 import anyio
 
 from checkrein.adapters.approvals import approval_seconds_from_environment
-from checkrein.adapters.errors import BadRequest
+from checkrein.adapters.errors import BadRequest, Unsupported
 from checkrein.adapters.interface import HarnessAdapter, HarnessBinary, ModelEndpoint, Origin, SessionSpec
 from checkrein.adapters.interrupting import LadderTimes
 from checkrein.adapters.manifest import Capability
 from checkrein.adapters.policy import Policy, parse_policy
+from checkrein.adapters.project_memory import project_memory as memory_of
 from checkrein.adapters.provision import launcher_of, locate_harness
 from checkrein.adapters.registry import find_harness
 from checkrein.adapters.relay import SessionRelay, reaching_loopback
@@ -58,6 +59,7 @@ async def open_session(
     home: Path | None = None,
     endpoint: ModelEndpoint | None = None,
     environment: Mapping[str, str] | None = None,
+    project_memory: bool = False,
     approval_seconds: float | None = None,
     call_seconds: float = 20.0,
     ladder: LadderTimes | None = None,
@@ -78,6 +80,9 @@ async def open_session(
         endpoint: where its model is, and the key; the key stays in this process (see `relay/`). None leaves the
             harness's own endpoint and login.
         environment: the environment to clean and pass on; None takes that of this process.
+        project_memory: tell the model what the workspace's file for agents says (`CLAUDE.md`, `AGENTS.md`); nothing
+            where there is none. Without it no such file is read, except with the policy `auto`, which trusts the
+            workspace: then the harness reads them by itself, in any case.
         approval_seconds: how long an approval waits for a person before it counts as denied; None reads
             `CHECKREIN_APPROVAL_TIMEOUT_SECONDS`, 600 without it.
         call_seconds: how long the harness may take to answer one call.
@@ -125,7 +130,9 @@ async def open_session(
     )
     relay = None if endpoint is None else SessionRelay(endpoint)
     failure: BaseException | None = None
-    async with anyio.create_task_group() as tasks:
+    names = _memory_files(adapter, spec.policy) if project_memory else ()
+    async with memory_of(spec.cwd, names) as memory, anyio.create_task_group() as tasks:
+        spec = replace(spec, memory=memory)
         if relay is not None:
             spec = replace(
                 spec, endpoint=await relay.start(tasks), environment=reaching_loopback(spec.environment)
@@ -189,6 +196,13 @@ def _policy(adapter: HarnessAdapter, policy: str | Policy) -> Policy:
     if parsed is not Policy.AUTO:
         adapter.manifest.demand(Capability.APPROVALS)
     return parsed
+
+
+def _memory_files(adapter: HarnessAdapter, policy: Policy) -> tuple[str, ...]:
+    manifest = adapter.manifest
+    if not manifest.memory_files:
+        raise Unsupported(f"{manifest.title} cannot be told the project's memory", where=manifest.name)
+    return () if policy is Policy.AUTO else manifest.memory_files
 
 
 def _workspace(cwd: str | os.PathLike[str]) -> Path:

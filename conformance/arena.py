@@ -111,7 +111,7 @@ class Arena:
     @property
     def endpoint(self) -> ModelEndpoint:
         """Where the harness finds its model."""
-        return ModelEndpoint(base_url=self.model.base_url, api_key=DUMMY_KEY)
+        return ModelEndpoint(base_url=self.model.base_url, api_key=DUMMY_KEY, dialect=self.target.dialect)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -133,6 +133,7 @@ class Arena:
         retries: int | None = None,
         silence_seconds: float | None = None,
         stall_seconds: float = STALL_SECONDS,
+        project_memory: bool = False,
         adapter: HarnessAdapter | None = None,
     ) -> AsyncGenerator[Session]:
         """Open a conversation with the harness, in `workspace`, with `home`, and with the wire on the timeline.
@@ -149,6 +150,7 @@ class Arena:
             silence_seconds: how long the model may send nothing before the harness gives a request up; None leaves
                 the harness's default.
             stall_seconds: how long the harness may say nothing before the turn is stopped.
+            project_memory: tell the model what the workspace's file for agents says.
             adapter: instead of the harness's own, for a scenario that meddles with it on purpose.
 
         Raises:
@@ -165,6 +167,7 @@ class Arena:
             home=self.home,
             endpoint=replace(self.endpoint, retries=retries, silence_seconds=silence_seconds),
             environment=self.environment if environment is None else environment,
+            project_memory=project_memory,
             approval_seconds=approval_seconds,
             call_seconds=call_seconds,
             ladder=ladder,

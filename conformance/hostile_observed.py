@@ -1,13 +1,14 @@
 """What the attacks of `fixtures/hostile` achieve on the real CLIs, with the open launch recipe and with ours.
 
-`python -m checkrein.conformance.hostile_observed` tries them all on the pinned harnesses (a few minutes) and writes
-`fixtures/hostile/observed.json`, from which `security_document` makes its table.
+`python -m checkrein.conformance.hostile_observed [HARNESS...]` tries them on the pinned harnesses (a few minutes) and
+writes `fixtures/hostile/observed.json`, from which `security_document` makes its table.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -152,12 +153,15 @@ def _lasting(seen: str) -> str:
 
 
 def main() -> None:
-    """Try everything, and write what was observed."""
-    found: Observations = {}
+    """Try everything on the harnesses that are named, or on all; write what was observed."""
+    wanted = sys.argv[1:] or [harness for harness in harness_names() if attacks_on(harness)]
+    targets = [find_target(harness) for harness in wanted]
     with tempfile.TemporaryDirectory(prefix="checkrein-hostile-") as folder:
-        for harness in harness_names():
-            if attacks_on(harness):
-                found[harness] = observe(find_target(harness), Path(folder, folder_name(harness)))
+        found = {
+            target.harness: observe(target, Path(folder, folder_name(target.harness))) for target in targets
+        }
+    if (hostile_folder() / OBSERVED_FILE).exists():
+        found = load_observed() | found
     text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
     (hostile_folder() / OBSERVED_FILE).write_text(f"{text}\n", encoding="utf-8")
 

@@ -53,6 +53,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="CLAUSE",
         help="judge these clauses only; may be repeated",
     )
+    group.addoption(
+        "--dialect", help="what the harnesses speak with their model, instead of what they prefer"
+    )
     group.addoption("--results", metavar="FILE", help="write the results to this file, as JSON Lines")
     group.addoption("--run-dir", metavar="DIR", help=f"keep the runs below this folder ({DEFAULT_RUNS})")
     group.addoption("--checkrein-run-folder", help="use exactly this folder for the run")
@@ -79,7 +82,10 @@ class _Run:
         self.contract: Contract = load_contract()
         self.only: tuple[str, ...] = tuple(_strings(config, "only"))
         self.selected = frozenset(select_clauses(self.only, self.contract))
-        self.targets: tuple[Target, ...] = tuple(find_target(text) for text in _strings(config, "harness"))
+        dialect = _string(config, "dialect") or None
+        self.targets: tuple[Target, ...] = tuple(
+            find_target(text, dialect=dialect) for text in _strings(config, "harness")
+        )
         self.is_worker = hasattr(config, "workerinput")
         self.results_path = _string(config, "results")
         self.every_clause = bool(config.getoption("every_clause"))
@@ -118,7 +124,12 @@ class _Run:
         header = describe_run(
             self.contract,
             tuple(
-                HarnessUnderTest(name=target.harness, version=target.version, binary_sha256=target.sha256)
+                HarnessUnderTest(
+                    name=target.harness,
+                    version=target.version,
+                    binary_sha256=target.sha256,
+                    dialect=target.dialect,
+                )
                 for target in self.targets
             ),
             command=self.command,

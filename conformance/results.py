@@ -21,11 +21,13 @@ class HarnessUnderTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
         name: of the adapter.
         version: of the binary.
         binary_sha256: hex digest of the binary.
+        dialect: what it spoke with its model; "" in results of a kit that did not say so.
     """
 
     name: str
     version: str
     binary_sha256: str
+    dialect: str = ""
 
     @property
     def label(self) -> str:

@@ -44,6 +44,7 @@ class ScenarioOrder:
         results: the file for the results.
         command: the command line to name in the results.
         scenarios: a package, or a folder or file of scenarios.
+        dialect: what the harnesses speak with their model; None for what each prefers.
     """
 
     harnesses: tuple[str, ...]
@@ -53,6 +54,7 @@ class ScenarioOrder:
     results: Path
     command: tuple[str, ...]
     scenarios: str = "checkrein.conformance.scenarios"
+    dialect: str | None = None
 
     @property
     def log(self) -> Path:
@@ -78,6 +80,7 @@ def pytest_command(order: ScenarioOrder) -> list[str]:
         *("-p", "no:cacheprovider", "-p", "checkrein.conformance.plugin", "-q", "--tb=short", *parallel),
         *(word for harness in order.harnesses for word in ("--harness", harness)),
         *(word for pattern in order.only for word in ("--only", pattern)),
+        *(() if order.dialect is None else ("--dialect", order.dialect)),
         *("--every-clause", "--results", str(order.results), "--checkrein-run-folder", str(order.run_folder)),
         *("--checkrein-progress", str(order.pipe)),
         *("--checkrein-command", msgspec.json.encode(order.command).decode()),

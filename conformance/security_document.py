@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from checkrein.adapters.registry import find_harness
+from checkrein.conformance.contract_loading import load_contract
 from checkrein.conformance.hostile.attacks import Attack, attacks_on
 from checkrein.conformance.hostile_observed import Observations, Observed, load_observed
 
@@ -44,7 +45,8 @@ def _lines(observed: Observations) -> Iterator[str]:
         by_clause: dict[str, list[Attack]] = {}
         for attack in attacks_on(harness):
             by_clause.setdefault(attack.clause, []).append(attack)
-        for clause, attacks in by_clause.items():
+        for clause in (clause for clause in load_contract().ids if clause in by_clause):
+            attacks = by_clause[clause]
             yield ""
             yield f"`{clause}`"
             yield ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -32,17 +32,19 @@ class Target:
         binary: what is run.
         version: of the binary.
         kit: what the kit must know of the harness beside its adapter.
+        dialect: what it speaks with its model.
     """
 
     adapter: HarnessAdapter
     binary: HarnessBinary
     version: str
     kit: KitFacts
+    dialect: str
 
     @property
     def profile(self) -> HarnessProfile:
         """The harness as a scripted model sees it."""
-        return self.kit.profile
+        return replace(self.kit.profile, dialect=self.dialect)
 
     @property
     def transcripts(self) -> tuple[str, ...]:
@@ -127,21 +129,37 @@ def parse_target(text: str) -> TargetRequest:
     )
 
 
-def find_target(text: str) -> Target:
+def find_target(text: str, *, dialect: str | None = None) -> Target:
     """The target that a text such as `codex`, `codex@0.171.0` or `codex=PATH` names; without a version, the pinned one.
 
     An adapter's package says in its module `kit` what the kit must know of the harness: `KIT`, a `KitFacts`.
 
+    Args:
+        dialect: what it is to speak with its model; None for what it prefers.
+
     Raises:
         UnknownHarness: there is no adapter of that name.
-        BadRequest: the text is no harness, or its package has no `KIT`.
+        BadRequest: the text is no harness, its package has no `KIT`, or it does not speak the dialect.
         HarnessMissing: the version is not installed.
     """
     request = parse_target(text)
     adapter = find_harness(request.harness)
     kit = _kit_facts(request.harness)
     binary = requested_binary(request)
-    return Target(adapter=adapter, binary=binary, version=binary.version or LOCAL, kit=kit)
+    spoken = adapter.manifest.dialects
+    if dialect is not None and dialect not in spoken:
+        raise BadRequest(
+            f"{adapter.manifest.title} does not speak {dialect!r}",
+            where=request.harness,
+            advice=f"it speaks {', '.join(spoken)}",
+        )
+    return Target(
+        adapter=adapter,
+        binary=binary,
+        version=binary.version or LOCAL,
+        kit=kit,
+        dialect=dialect or kit.profile.dialect,
+    )
 
 
 def requested_binary(request: TargetRequest) -> HarnessBinary:

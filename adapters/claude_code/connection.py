@@ -144,8 +144,8 @@ class ClaudeCodeConnection(Connection):
     def _undecoded(self, line: bytes, fault: Exception) -> Iterator[NativeEvent]:
         if not line.strip():
             return
-        repaired = line.decode("utf-8", "replace").encode()
-        if repaired != line:
+        # Most unknown messages are ASCII, and a huge one need not be copied to see that there is nothing to repair.
+        if not line.isascii() and (repaired := line.decode("utf-8", "replace").encode()) != line:
             yield from self.decode([repaired])
             return
         try:

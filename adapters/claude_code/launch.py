@@ -65,6 +65,9 @@ def launch_of(spec: SessionSpec, session_id: str) -> Launch:
     if spec.home is not None:
         _temporary(spec.home).mkdir(parents=True, exist_ok=True)
     argv = [*spec.binary.command, *SPEAKING, *_closing(spec), *_conversation(spec, session_id)]
+    if spec.memory is not None:
+        # The copy, not the file in the workspace: the harness reads it again at each start.
+        argv += ["--append-system-prompt-file", str(spec.memory.copy)]
     if spec.endpoint is not None and spec.endpoint.model is not None:
         argv += ["--model", spec.endpoint.model]
     return Launch(argv=tuple(argv), environment=environment, cwd=spec.cwd)

@@ -155,6 +155,7 @@ def opening(spec: SessionSpec) -> tuple[str, ThreadStart | ThreadResume | Thread
         approvals_reviewer=REVIEWER,
         config=config,
         model=_model(spec),
+        developer_instructions=None if spec.memory is None else spec.memory.text,
         model_provider=None if spec.endpoint is None else PROVIDER,
     )
     overrides = msgspec.structs.asdict(start)

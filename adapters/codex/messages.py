@@ -72,6 +72,8 @@ class ThreadStart(Camel, frozen=True):
     sandbox: str
     approvals_reviewer: str
     config: ThreadConfig
+    #: the project's memory
+    developer_instructions: str | None = None
     model: str | None = None
     model_provider: str | None = None
 

@@ -158,8 +158,8 @@ def _file_change(
         input_json=m.as_json({"changes": change.changes}) if change is not None else _text(params),
     )
     reason = "; ".join(part for part in (asked.reason, root) if part)
-    lasting = change is not None and root is None
-    return _about(request_id, Kind.FILE_CHANGE, call, asked, reason=reason, lasting=lasting)
+    # Never lasting: Codex grants the path in the tree, wherever a link that is laid later leads (0.162.1, 0.171.0).
+    return _about(request_id, Kind.FILE_CHANGE, call, asked, reason=reason)
 
 
 def _permissions(request_id: m.RequestId, asked: r.PermissionsQuestion) -> OpenQuestion:
@@ -303,8 +303,8 @@ def _real_paths(call: ToolCall, touched: Sequence[str] = ()) -> tuple[str, ...]:
 def grants_for_the_process(opened: OpenQuestion, decision: Decision) -> bool:
     """Whether the answer makes the process remember a grant.
 
-    `acceptForSession` (0.171.0, 0.162.1): for a command the same line in the same directory, for a patch the same
-    files, each by itself; in this thread and process; nothing is written.
+    `acceptForSession` (0.171.0, 0.162.1): for a command the same line in the same directory; in this thread and
+    process; nothing is written. Patches get none: what is allowed always of them is remembered by the approval desk.
     """
     return decision.kind is DecisionKind.ALLOW_ALWAYS and opened.lasting
 

@@ -39,6 +39,7 @@ class DriveOrder:
         resume: id of the conversation to continue.
         home: HOME of the harness; None leaves the user's own.
         endpoint: where the model is; None leaves the harness's own.
+        project_memory: tell the model what the workspace's file for agents says.
     """
 
     harness: str
@@ -50,6 +51,7 @@ class DriveOrder:
     resume: str | None = None
     home: Path | None = None
     endpoint: ModelEndpoint | None = None
+    project_memory: bool = False
 
 
 async def drive(order: DriveOrder, *, out: TextIO, keyboard: Keyboard | None) -> int:
@@ -107,6 +109,7 @@ class _Drive:
                 binary=order.binary,
                 home=order.home,
                 endpoint=order.endpoint,
+                project_memory=order.project_memory,
                 record_dir=order.state,
             ) as session:
                 self.session = session

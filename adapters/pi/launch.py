@@ -96,6 +96,8 @@ def launch(spec: SessionSpec) -> Launch:
         *("-e", str(GATE), "--checkrein-policy", policy_word(spec.policy)),
         *("--session-dir", str(sessions)),
         *_conversation(spec, sessions),
+        # The copy, not the file in the workspace.
+        *(("--append-system-prompt", str(spec.memory.copy)) if spec.memory is not None else ()),
         *(("--model", f"{PROVIDER}/{_model(spec.endpoint)}") if spec.endpoint is not None else ()),
     )
     return Launch(argv=argv, environment=environment, cwd=spec.cwd)

@@ -49,6 +49,16 @@ def drive_command(
         ),
     ] = None,
     model: Annotated[str | None, typer.Option("--model", help="The model's name at that URL.")] = None,
+    model_dialect: Annotated[
+        str | None,
+        typer.Option("--model-dialect", help="What is spoken there, if the harness speaks several."),
+    ] = None,
+    project_memory: Annotated[
+        bool,
+        typer.Option(
+            "--project-memory", help="Tell the model what CLAUDE.md or AGENTS.md of the workspace says."
+        ),
+    ] = False,
 ) -> None:
     """Run one turn and show what the agent does. Ctrl-c interrupts it and exits with 130."""
     request = parse_target(harness)
@@ -61,7 +71,8 @@ def drive_command(
         state=state_directory(),
         resume=resume,
         home=home,
-        endpoint=_endpoint(model_base_url, model),
+        endpoint=_endpoint(model_base_url, model, model_dialect),
+        project_memory=project_memory,
     )
     keyboard = Keyboard.at(sys.stdin)
 
@@ -71,12 +82,13 @@ def drive_command(
     raise typer.Exit(anyio.run(run))
 
 
-def _endpoint(base_url: str | None, model: str | None) -> ModelEndpoint | None:
+def _endpoint(base_url: str | None, model: str | None, dialect: str | None) -> ModelEndpoint | None:
     if base_url is None:
-        if model is not None:
-            raise BadRequest(
-                "--model needs --model-base-url", where="--model", advice="give both, or neither"
-            )
+        for option, value in (("--model", model), ("--model-dialect", dialect)):
+            if value is not None:
+                raise BadRequest(
+                    f"{option} needs --model-base-url", where=option, advice="give both, or neither"
+                )
         return None
     key = os.environ.get(KEY_VARIABLE)
     if not key:
@@ -85,4 +97,4 @@ def _endpoint(base_url: str | None, model: str | None) -> ModelEndpoint | None:
             where=KEY_VARIABLE,
             advice=f"set {KEY_VARIABLE} in the environment",
         )
-    return ModelEndpoint(base_url=base_url.rstrip("/"), api_key=key, model=model)
+    return ModelEndpoint(base_url=base_url.rstrip("/"), api_key=key, model=model, dialect=dialect)

@@ -70,6 +70,10 @@ def run(
     workers: Annotated[
         int | None, typer.Option("-n", "--workers", min=1, help="How many scenarios run side by side (2).")
     ] = None,
+    dialect: Annotated[
+        str | None,
+        typer.Option("--dialect", metavar="NAME", help="What the harnesses speak with their model."),
+    ] = None,
     run_dir: Annotated[
         Path, typer.Option("--run-dir", metavar="DIR", help="Where transcripts and workspaces are kept.")
     ] = DEFAULT_RUNS,
@@ -93,7 +97,7 @@ def run(
         )
     if results is not None:
         _demand_writable(results)
-    targets = tuple(_installed(request, console) for request in requests)
+    targets = tuple(_installed(request, console, dialect) for request in requests)
     _refuse_twice(targets)
     folder = _run_folder(run_dir)
     order = ScenarioOrder(
@@ -103,6 +107,7 @@ def run(
         run_folder=folder,
         results=(results or folder / "results.jsonl").absolute(),
         command=("checkrein", *sys.argv[1:]),
+        dialect=dialect,
         **({} if scenarios is None else {"scenarios": str(scenarios.absolute())}),
     )
     order.results.unlink(missing_ok=True)
@@ -172,7 +177,7 @@ def _refuse_twice(names: Sequence[str]) -> None:
         raise BadRequest("a harness is named twice", where=", ".join(twice), advice="name each once")
 
 
-def _installed(request: TargetRequest, console: Console) -> str:
+def _installed(request: TargetRequest, console: Console, dialect: str | None) -> str:
     """Install what is missing, while there still is a network; the target, its version spelled out."""
     if request.path is None:
         with InstallProgress(str(request), console) as progress:
@@ -180,7 +185,7 @@ def _installed(request: TargetRequest, console: Console) -> str:
         exact = f"{installed.harness}@{installed.version}"
     else:
         exact = f"{request.harness}@{request.version or LOCAL}={request.path}"
-    find_target(exact)
+    find_target(exact, dialect=dialect)
     return exact
 
 

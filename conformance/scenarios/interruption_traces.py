@@ -102,7 +102,7 @@ class TranscriptAtTheEnd:
     def _read(self) -> None:
         if self._words is None:
             self._words = [
-                f"{path.name}: {text[:160]}"
+                f"{path.name}: {' '.join(text[:160].split())}"
                 for path in _sizes(self._arena)
                 for line in _behind(path, self._before.get(path, 0)).split(b"\n")
                 for text in texts_within(_decoded(line))

@@ -17,11 +17,11 @@ from statistics import median
 
 import anyio
 
-from checkrein.adapters import Session, Steer, SteerState, Turn
+from checkrein.adapters import Session, SteerState, Turn
 from checkrein.adapters.errors import SteerRejected
 from checkrein.conformance.scenario import Arena
 from checkrein.conformance.scenarios.moves import PATIENCE, finish, run, settle, within
-from checkrein.scripted_models import ModelRequest, Script, say
+from checkrein.scripted_models import Script, View, say
 
 #: Turns that are only measured, before the first steer.
 MEASURED = 5
@@ -49,15 +49,31 @@ class Shot:
     """One steer of the sweep.
 
     Args:
-        turn: the turn that it was sent to.
-        steer: None when it was rejected.
-        report: what was reported of it in the end.
+        turn: id of the turn that it was sent to.
+        steer: its own id.
+        state: what was reported of it in the end.
+        words: the same in words, with who rejected it and why.
     """
 
     text: str
-    turn: Turn
-    steer: Steer | None
-    report: str
+    turn: str
+    steer: str
+    state: SteerState
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The end of one turn.
+
+    Args:
+        turn: its id.
+        last_request: number of the request whose answer was its last, as the harness told it; None when that is no
+            answer of the script.
+    """
+
+    turn: str
+    last_request: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +93,7 @@ class Sweep:
     @property
     def words(self) -> str:
         """The sweep in figures."""
-        counts = Counter(shot.report for shot in self.shots)
+        counts = Counter(shot.words for shot in self.shots)
         told = ", ".join(f"{count} {report}" for report, count in sorted(counts.items()))
         return f"{len(self.shots)} steers over turns of {1000 * self.turn_seconds:.0f} ms: {told}"
 
@@ -100,7 +116,7 @@ async def sweep(arena: Arena, session: Session, turns: int) -> Sweep:
             await turn.outcome()
         shot = await _fire(arena, turn, f"steer {number:04}")
         await finish(arena, turn)
-        if shot.steer is None:
+        if shot.state is SteerState.REJECTED:
             seconds.append(time.monotonic() - begun)
         for later in session.turns[session.turns.index(turn) + 1 :]:
             await finish(arena, later)
@@ -114,7 +130,8 @@ async def sweep(arena: Arena, session: Session, turns: int) -> Sweep:
 
 
 def _compare(arena: Arena, session: Session, shots: Sequence[Shot]) -> list[str]:
-    return disagreements(shots, session.turns, arena.model.main_requests)
+    ends = [Ended(turn=turn.id, last_request=_last_request(turn)) for turn in session.turns]
+    return disagreements(shots, ends, [request.view for request in arena.model.main_requests])
 
 
 async def _asked(arena: Arena, session: Session, prompt: str) -> tuple[float, Turn]:
@@ -135,60 +152,64 @@ async def _fire(arena: Arena, turn: Turn, text: str) -> Shot:
     try:
         steer = await within(arena, f"{text!r} to be taken", turn.steer(text))
     except SteerRejected as rejected:
-        report = f"rejected by the {rejected.by} ({rejected.reason.value})"
-        return Shot(text=text, turn=turn, steer=None, report=report)
+        words = f"rejected by the {rejected.by} ({rejected.reason.value})"
+        return Shot(text=text, turn=turn.id, steer="", state=SteerState.REJECTED, words=words)
     state = await within(arena, f"{text!r} to be settled", steer.settled())
-    return Shot(text=text, turn=turn, steer=steer, report=state.value)
+    return Shot(text=text, turn=turn.id, steer=steer.id, state=state, words=state.value)
 
 
-def disagreements(
-    shots: Sequence[Shot], turns: Sequence[Turn], requests: Sequence[ModelRequest]
-) -> list[str]:
-    """Where what was reported of the steers is not what the model saw."""
-    ends = [_last_request(turn) for turn in turns]
-    if None in ends or ends != sorted(set(ends), key=lambda end: end or 0):
-        return [f"the turns do not end with answers of their own, in order: {ends}"]
+def _last_request(turn: Turn) -> int | None:
+    answer = _ANSWER.fullmatch(turn.ended.text) if turn.ended is not None else None
+    return None if answer is None else int(answer[1])
+
+
+def disagreements(shots: Sequence[Shot], ends: Sequence[Ended], requests: Sequence[View]) -> list[str]:
+    """Where what was reported of the steers is not what the model saw.
+
+    Args:
+        ends: of all turns, in order.
+        requests: what the model saw, in order; the first has the number 1.
+    """
+    last = [end.last_request for end in ends]
+    if None in last or last != sorted(set(last), key=lambda number: number or 0):
+        return [f"the turns do not end with answers of their own, in order: {last}"]
+    if len(requests) != last[-1]:
+        return [f"{len(requests)} requests, of which {last[-1]} belong to a turn"]
     spans = {
-        turn.id: range((before or 0) + 1, (end or 0) + 1)
-        for turn, before, end in zip(turns, [0, *ends], ends, strict=False)
+        end.turn: range((before or 0) + 1, (end.last_request or 0) + 1)
+        for end, before in zip(ends, [0, *last], strict=False)
     }
-    if len(requests) != ends[-1]:
-        return [f"{len(requests)} requests, of which {ends[-1]} belong to a turn"]
-    order = [turn.id for turn in turns]
-    fresh = [request.view.fresh_text for request in requests]
+    fresh = [view.fresh_text for view in requests]
     found: list[str] = []
     for shot in shots:
         seen = [number for number, text in enumerate(fresh, start=1) if shot.text in text]
-        times = requests[-1].view.count(shot.text)
-        wanted = _where(shot, spans, order)
-        agrees = (
-            (times == 0 and not seen) if wanted is None else (times == 1 and bool(seen) and seen[0] in wanted)
-        )
+        times = requests[-1].count(shot.text)
+        wanted = _where(shot, spans)
+        if wanted is None:
+            agrees, place = times == 0 and not seen, "no request"
+        else:
+            # It may be news to the next request as well: when a later steer has cut the answer in between off.
+            agrees = times == 1 and bool(seen) and seen[0] in wanted
+            place = f"one of the requests {list(wanted)}"
         if not agrees:
-            place = "no request" if wanted is None else f"request {wanted.start} to {wanted.stop - 1}"
             found.append(
-                f"{shot.text} is reported {shot.report}, so to be in {place}; it came in {seen or 'none'}, and is "
+                f"{shot.text} is reported {shot.words}, so to be in {place}; it came with {seen or 'none'}, and is "
                 f"{times} time(s) in the last request"
             )
     return found
 
 
-def _where(shot: Shot, spans: dict[str, range], order: list[str]) -> range | None:
-    """The numbers of the requests of which the first with the steer must be one; None when there must be none."""
-    if shot.steer is None:
-        return None
-    match shot.steer.state:
+def _where(shot: Shot, spans: dict[str, range]) -> range | None:
+    """The numbers of the requests of which one must bring the steer; None when there must be none."""
+    turns = list(spans)
+    match shot.state:
+        case SteerState.REJECTED:
+            return None
         case SteerState.DELIVERED:
-            return spans[shot.turn.id]
-        case SteerState.QUEUED if shot.steer.id in spans:
-            return spans[shot.steer.id]
-        case SteerState.QUEUED:
-            return spans[order[order.index(shot.turn.id) + 1]]
+            return spans[shot.turn]
+        case SteerState.QUEUED if shot.steer in spans:
+            return spans[shot.steer]
+        case SteerState.QUEUED if shot.turn != turns[-1]:
+            return spans[turns[turns.index(shot.turn) + 1]]
         case _:
-            return range(0)  # neither delivered, nor queued, nor rejected: never right
-
-
-def _last_request(turn: Turn) -> int | None:
-    """The number of the request whose answer was the turn's last, as the harness told it."""
-    answer = _ANSWER.fullmatch(turn.ended.text) if turn.ended is not None else None
-    return None if answer is None else int(answer[1])
+            return range(0)  # neither delivered, nor queued for a turn, nor rejected: never right

@@ -8,7 +8,7 @@ from checkrein.adapters import Approval, Turn
 from checkrein.adapters.record import ApprovalRecord
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import finish, within
-from checkrein.scripted_models import edit_file, read_file, say, write_file
+from checkrein.scripted_models import edit_file, read_file, say, shell, write_file
 
 
 @scenario("approve.shown.real-target")
@@ -79,3 +79,40 @@ def _faults(approval: Approval, record: ApprovalRecord, given: Path, real: Path)
             f"the record of {record.call_id} has real paths {record.real_paths}, outside {record.outside}"
         )
     return faults
+
+
+@scenario("approve.link-moved.asks-again")
+async def test_a_grant_does_not_follow_a_link_that_is_laid_later(arena: Arena) -> None:
+    path = arena.workspace / "folder" / "notes.txt"
+    path.parent.mkdir()
+    for call_id in ("call_first", "call_again"):
+        arena.script.main([write_file(str(path), "inside\n", id=call_id)])
+    arena.script.main([shell(f"rm -r folder && ln -s {arena.outside} folder", id="call_link")])
+    arena.script.main([write_file(str(path), "outside\n", id="call_moved")])
+    arena.script.main([say("Left.")])
+    async with arena.session(policy="ask") as session:
+        turn = await session.start("write it twice, then elsewhere")
+        by_person: list[str] = []
+
+        async def answer() -> None:
+            async for approval in turn.approvals():
+                by_person.append(approval.call.call_id)
+                match approval.call.call_id:
+                    case "call_first":
+                        await approval.allow_always()
+                    case "call_link":
+                        await approval.allow()
+                    case _:
+                        await approval.deny()
+
+        await within(arena, "the end of a turn whose last edit is denied", answer())
+        await finish(arena, turn)
+    made = [entry.name for entry in arena.outside.iterdir()]
+    arena.judge(
+        "approve.link-moved.asks-again",
+        holds=by_person == ["call_first", "call_link", "call_moved"] and not made,
+        expected="asked about the first edit, not about the same one again, and again once a link leads it elsewhere; "
+        "nothing is made there after a deny",
+        observed=f"asked: {', '.join(by_person)}; made outside: {made or 'nothing'}",
+        enforced_by="adapter",
+    )

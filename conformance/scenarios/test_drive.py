@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from pathlib import Path
@@ -11,8 +10,8 @@ from pathlib import Path
 import anyio
 import pexpect
 
-from checkrein.conformance.arena import DUMMY_KEY
 from checkrein.conformance.scenario import Arena, scenario
+from checkrein.conformance.scenarios.driver_command import drive_arguments, drive_environment
 from checkrein.conformance.scenarios.moves import PATIENCE
 from checkrein.scripted_models import HeldTool, say, shell
 
@@ -27,14 +26,9 @@ SHOWN_CHARACTERS = 300
 async def test_ctrl_c_on_the_driver_command(arena: Arena) -> None:
     build = arena.script.held_tool("build")
     arena.script.main([say("Building."), shell(build, id="call_build")])
-    target = f"{arena.target.label}={arena.target.path}"
-    arguments = [
-        "-m", "checkrein.conformance", "drive", target, "build it",
-        "--cwd", str(arena.workspace), "--home", str(arena.home), "--policy", "auto",
-        "--model-base-url", arena.model.base_url,
-    ]  # fmt: skip
     state = arena.folder.root / "state"
-    environment = {**os.environ, "CHECKREIN_MODEL_API_KEY": DUMMY_KEY, "CHECKREIN_STATE": str(state)}
+    arguments = drive_arguments(arena, "build it")
+    environment: dict[str, str] = drive_environment(state)
     shown = arena.folder.root / "screen.txt"
     screen = shown.open("w")
     terminal: pexpect.spawn[str] = pexpect.spawn(

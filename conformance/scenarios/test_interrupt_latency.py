@@ -32,6 +32,7 @@ async def test_how_long_interrupts_take(arena: Arena) -> None:
         expected="an acknowledgement and a terminal event for each interrupt; the figures are for the record",
         observed=f"ms, p50/p95/max of {len(taken)} interrupts: {summary(taken)}; of {PLAIN} plain processes: "
         f"{summary(plain)}",
+        enforced_by=None,
     )
 
 

@@ -55,6 +55,7 @@ async def test_interrupt_turns_that_leave_processes(arena: Arena) -> None:
             expected="the job goes on and is listed, or has ended and is not",
             observed=f"the background job {'goes on' if lives else 'was ended'}, and is {'' if listed else 'not '}"
             "listed",
+            enforced_by=None,
         )
 
 

@@ -35,6 +35,7 @@ async def test_a_message_while_a_turn_runs(arena: Arena) -> None:
             holds=counts == [0, 1] and has_it is turn and len(session.turns) == 1,
             expected="in the second request of the running turn, once, and reported so; one turn of two requests",
             observed=f"times in each request: {counts}; {_whose(has_it, session)}",
+            enforced_by="adapter",
         )
 
 
@@ -86,6 +87,7 @@ async def test_messages_that_no_running_turn_takes(arena: Arena) -> None:
             "once in every request from there on",
             observed=f"times in each request: {counts}; the turns began with "
             f"{[turn.prompt for turn in session.turns]}",
+            enforced_by="adapter",
         )
 
 

@@ -13,6 +13,9 @@ from checkrein.conformance.scenarios.hostile_sessions import HostileRun, achieve
 from checkrein.conformance.scenarios.moves import PATIENCE
 from checkrein.scripted_models import DeadlineExceeded, ViolationKind, silence
 
+#: How long a scenario with several sessions or slow answers may take in all, in seconds; on a quiet machine up to 10.
+SECONDS = 120.0
+
 
 async def provoked(arena: Arena, clause: str) -> tuple[str, HostileRun]:
     """Provoke all attacks on a clause; what they have achieved, in words, and the run."""
@@ -51,19 +54,19 @@ async def test_a_workspace_cannot_answer(arena: Arena) -> None:
     )
 
 
-@scenario("workspace.cannot-rewrite")
+@scenario("workspace.cannot-rewrite", seconds=SECONDS)
 async def test_a_workspace_cannot_rewrite(arena: Arena) -> None:
     seen, _ = await provoked(arena, "workspace.cannot-rewrite")
     _judge(arena, "workspace.cannot-rewrite", seen, expected="what a person allows runs, and nothing else")
 
 
-@scenario("workspace.cannot-run-at-start")
+@scenario("workspace.cannot-run-at-start", seconds=SECONDS)
 async def test_a_workspace_cannot_run_at_start(arena: Arena) -> None:
     seen, _ = await provoked(arena, "workspace.cannot-run-at-start")
     _judge(arena, "workspace.cannot-run-at-start", seen, expected="nothing runs, and nothing is called")
 
 
-@scenario("workspace.cannot-widen")
+@scenario("workspace.cannot-widen", seconds=SECONDS)
 async def test_a_workspace_cannot_widen(arena: Arena) -> None:
     seen, hostile = await provoked(arena, "workspace.cannot-widen")
     stated = [
@@ -98,7 +101,7 @@ async def test_commands_that_run_unasked_are_inert(arena: Arena) -> None:
 
 
 # A turn behind the host's back is stopped before it asks the model, or while the model is silent.
-@scenario("workspace.cannot-start-a-turn", allow_violations=(ViolationKind.LEFTOVER_STEP,))
+@scenario("workspace.cannot-start-a-turn", seconds=SECONDS, allow_violations=(ViolationKind.LEFTOVER_STEP,))
 async def test_a_workspace_cannot_start_a_turn(arena: Arena) -> None:
     clause = "workspace.cannot-start-a-turn"
     hostile = HostileRun(arena, layouts(_attacks(arena, clause)))

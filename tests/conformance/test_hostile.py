@@ -18,7 +18,10 @@ from checkrein.conformance.hostile_observed import (
     provoke_closed,
     provoke_open,
 )
+from checkrein.conformance.security_document import with_table
 from checkrein.conformance.target import find_target
+
+PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 
 HARNESSES = ("claude-code", "codex")
 ATTACKS = [attack for harness in HARNESSES for attack in attacks_on(harness)]
@@ -75,6 +78,12 @@ def test_what_was_observed_is_of_these_attacks() -> None:
     }
     stale = [str(each) for each in ATTACKS if observed[each.harness][each.id].digest != digest_of(each)]
     assert stale == [], "try them again: python -m checkrein.conformance.hostile_observed"
+
+
+def test_the_page_shows_what_was_observed() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+
+    assert page == with_table(page, load_observed()), "python -m checkrein.conformance.security_document"
 
 
 def test_no_two_attacks_of_a_harness_have_one_title() -> None:

@@ -14,6 +14,7 @@ from checkrein.adapters.codex.questions import (
     grants_for_the_process,
     read_question,
 )
+from checkrein.adapters.codex.received import FileChange
 from checkrein.adapters.errors import ApprovalStale
 from checkrein.adapters.interface import Decision, DecisionKind
 from checkrein.adapters.native import Asked, Notice, NoticeKind, ToolKind
@@ -139,6 +140,15 @@ def test_a_lasting_grant_is_for_a_plain_command_only() -> None:
         assert not grants_for_the_process(wider, ALWAYS)
         assert msgspec.json.decode(answer_line(wider, ALWAYS))["result"] == {"decision": "accept"}
         assert wider.question.call.likeness != plain.question.call.likeness
+
+
+def test_a_patch_gets_no_lasting_grant_because_a_link_can_be_laid_in_its_place() -> None:
+    change = FileChange(id="i", changes=())
+    params = msgspec.Raw(msgspec.json.encode(PLACE))
+    read = read_question(0, "item/fileChange/requestApproval", params, {"i": change})
+    assert isinstance(read, OpenQuestion)
+    assert not grants_for_the_process(read, ALWAYS)
+    assert msgspec.json.decode(answer_line(read, ALWAYS))["result"] == {"decision": "accept"}
 
 
 def test_a_network_question_says_where_to() -> None:

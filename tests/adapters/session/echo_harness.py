@@ -176,7 +176,14 @@ class EchoHarness(HarnessAdapter):
     @property
     def manifest(self) -> Manifest:
         support = {one: Support.NO if one in self.lacks else Support.YES for one in Capability}
-        return Manifest(name="echo", title="Echo", vendor="tests", dialects=(), capabilities=support)
+        return Manifest(
+            name="echo",
+            title="Echo",
+            vendor="tests",
+            dialects=(),
+            capabilities=support,
+            memory_files=("AGENTS.md",),
+        )
 
     def launch(self, spec: SessionSpec) -> Launch:
         argv = (*spec.binary.command, "-I", "-S", "-c", self.program)

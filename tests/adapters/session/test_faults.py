@@ -149,8 +149,8 @@ async def test_an_interrupt_ends_although_a_process_cannot_be_killed(
         turn = await session.start("go")
         ladder = HarnessProcess.kill_ladder
 
-        async def fails(self: HarnessProcess, reason: str) -> LadderResult:
-            await ladder(self, reason)
+        async def fails(self: HarnessProcess, reason: str, **graces: float) -> LadderResult:
+            await ladder(self, reason, **graces)
             raise stray
 
         with monkeypatch.context() as patch:

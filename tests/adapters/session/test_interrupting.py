@@ -11,7 +11,7 @@ from checkrein.adapters.errors import NoActiveTurn
 from checkrein.adapters.interrupting import LadderTimes
 from checkrein.adapters.native import TurnStatus
 from checkrein.adapters.outcome import OutcomeStatus, StoppedBy
-from checkrein.adapters.transport import processes_of
+from checkrein.adapters.transport import HarnessProcess, LadderResult, processes_of
 from tests.adapters.session.conftest import OpenSession
 from tests.adapters.session.echo_harness import FROZEN, EchoHarness, closed
 
@@ -113,6 +113,26 @@ async def test_a_harness_that_does_not_answer_is_ended_and_the_next_turn_has_a_n
         assert len(harness.connections) == 2
         await harness.newest.emit(closed())
         assert (await again.outcome()).status is OutcomeStatus.COMPLETED
+
+
+async def test_the_grace_of_each_rung_is_among_the_times_of_the_ladder(
+    opened: OpenSession, harness: EchoHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    harness.obeys_interrupts = False
+    graces: dict[str, float] = {}
+    ladder = HarnessProcess.kill_ladder
+
+    async def noted(self: HarnessProcess, reason: str, **given: float) -> LadderResult:
+        graces.update(given)
+        return await ladder(self, reason, **given)
+
+    times = LadderTimes(harness=0.1, settle=0.1, tools=0.1, stdin=0.5, term=0.25)
+    async with opened(ladder=times) as session:
+        turn = await session.start("go")
+        with monkeypatch.context() as patch:
+            patch.setattr(HarnessProcess, "kill_ladder", noted)
+            await turn.interrupt()
+    assert graces == {"stdin_grace_seconds": 0.5, "term_grace_seconds": 0.25}
 
 
 async def test_leaving_the_block_while_a_turn_runs_interrupts_it(

@@ -80,6 +80,16 @@ def follow_no_link() -> None:
     replace_attribute(questions, "leading_elsewhere", lambda _: lambda *_: ())
 
 
+def grant_a_path_wherever_it_leads() -> None:
+    """What is allowed always of a patch is granted by Codex itself, which goes by the path in the tree."""
+    for module in (questions, connection):
+        replace_attribute(
+            module,
+            "grants_for_the_process",
+            lambda _: lambda opened, decision: decision.kind is DecisionKind.ALLOW_ALWAYS,
+        )
+
+
 def mark_nothing_outside() -> None:
     """An approval does not say that a call leaves the workspace."""
     replace_attribute(approvals, "is_outside", lambda _: lambda *_: False)
@@ -121,6 +131,12 @@ DEFECTS: dict[str, Defect] = {
         red=("approve.shown.real-target",),
         among=("approve.shown.real-target",),
         install=follow_no_link,
+    ),
+    "grants a path wherever it leads": Defect(
+        harness="codex",
+        red=("approve.link-moved.asks-again",),
+        among=("approve.link-moved.asks-again",),
+        install=grant_a_path_wherever_it_leads,
     ),
     "does not mark what lies outside": Defect(
         harness="claude-code",

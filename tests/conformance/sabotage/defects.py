@@ -10,6 +10,8 @@ from __future__ import annotations
 from tests.conformance.sabotage import (
     answering,
     approving,
+    faulting,
+    guarding,
     interrupting,
     meddling,
     outliving,
@@ -31,7 +33,9 @@ DEFECTS: dict[str, Defect] = {
         answering,
         sessions,
         recording,
+        faulting,
         meddling,
+        guarding,
         outliving,
         trusting,
         wiring,

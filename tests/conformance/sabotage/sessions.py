@@ -14,6 +14,7 @@ from checkrein.adapters.codex import connection
 from checkrein.adapters.codex.connection import CodexConnection
 from checkrein.adapters.interface import Origin
 from checkrein.adapters.transport import HarnessProcess
+from checkrein.adapters.turn import Turn
 from tests.conformance.sabotage.defect import Defect
 from tests.conformance.sabotage.interrupting import leave_the_command_alive
 from tests.conformance.sabotage.replacing import replace_attribute
@@ -88,43 +89,68 @@ def pass_the_surroundings_on() -> None:
     replace_attribute(opening, "clean_environment", lambda _: lambda base, **_: dict(base))
 
 
-SESSION = ("session.*",)
+def steer_the_newest() -> None:
+    """A steer goes to the turn that was made last, of whichever session."""
+    newest: list[Any] = []
+
+    def make_new(make_turn: Any) -> Any:
+        def made(self: Any, *arguments: Any, **named: Any) -> None:
+            make_turn(self, *arguments, **named)
+            newest[:] = [self]
+
+        return made
+
+    def make_steer(steer: Any) -> Any:
+        async def steered(self: Any, text: str) -> Any:
+            return await steer(newest[0], text)
+
+        return steered
+
+    replace_attribute(Turn, "__init__", make_new)
+    replace_attribute(Turn, "steer", make_steer)
+
 
 DEFECTS: dict[str, Defect] = {
     "states a version of its own": Defect(
         harness="codex",
         red=("session.start.version-recorded",),
-        among=SESSION,
+        among=("session.start.*",),
         install=state_another_version,
     ),
     "does not look at the effective policy": Defect(
         harness="codex",
         red=("session.start.policy-effective",),
-        among=SESSION,
+        among=("session.start.*",),
         install=ignore_the_effective_policy,
     ),
     "leaves the tools alive at close": Defect(
         harness="codex",
         red=("session.close.nothing-left",),
-        among=SESSION,
+        among=("session.close.*", "session.start.*"),
         install=leave_the_tools_alive,
     ),
     "resumes into a new session": Defect(
         harness="codex",
-        red=("session.resume.continues", "session.fork.original-untouched"),
-        among=SESSION,
+        red=("session.resume.continues", "session.resume.unknown-id", "session.fork.original-untouched"),
+        among=("session.resume.*", "session.fork.*"),
         install=resume_into_a_new_session,
     ),
     "forks into the original": Defect(
         harness="codex",
         red=("session.fork.original-untouched",),
-        among=SESSION,
+        among=("session.resume.continues", "session.fork.*"),
         install=fork_into_the_original,
     ),
     "passes the surroundings on": Defect(
         harness="codex",
         red=("session.env.clean",),
-        among=SESSION,
+        among=("session.env.*", "session.start.*"),
         install=pass_the_surroundings_on,
+    ),
+    "steers the newest session": Defect(
+        harness="codex",
+        red=("session.two.no-crosstalk",),
+        among=("session.two.*",),
+        install=steer_the_newest,
     ),
 }

@@ -1,0 +1,53 @@
+"""The driver command as a process of its own, for scenarios that kill it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from checkrein.conformance.arena import DUMMY_KEY
+from checkrein.conformance.scenario import Arena
+
+
+def drive_arguments(arena: Arena, prompt: str) -> list[str]:
+    """The words behind the Python executable that drive one turn of the arena's harness."""
+    return [
+        "-m", "checkrein.conformance", "drive", f"{arena.target.label}={arena.target.path}", prompt,
+        "--cwd", str(arena.workspace), "--home", str(arena.home), "--policy", "auto",
+        "--model-base-url", arena.model.base_url, "--model-dialect", arena.target.dialect,
+    ]  # fmt: skip
+
+
+def drive_environment(state: Path) -> dict[str, str]:
+    """The environment of the driver command.
+
+    Args:
+        state: where it keeps the records.
+    """
+    return {**os.environ, "CHECKREIN_MODEL_API_KEY": DUMMY_KEY, "CHECKREIN_STATE": str(state)}
+
+
+@contextmanager
+def driver(arena: Arena, prompt: str, *, state: Path) -> Generator[subprocess.Popen[bytes]]:
+    """Run the driver command; at the end of the block it is killed if it still runs.
+
+    Its output goes to `driver.txt` in the folder of the run.
+    """
+    with (
+        (arena.folder.root / "driver.txt").open("wb") as output,
+        subprocess.Popen(
+            [sys.executable, *drive_arguments(arena, prompt)],
+            env=drive_environment(state),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        ) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.kill()

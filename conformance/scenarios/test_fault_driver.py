@@ -1,0 +1,85 @@
+"""The driver dies: nothing of the harness lives on, and what had happened is on disk."""
+
+from __future__ import annotations
+
+import time
+
+import psutil
+
+from checkrein.adapters.errors import CheckreinError
+from checkrein.adapters.record import TurnRecord
+from checkrein.adapters.record_keeping import read_record
+from checkrein.adapters.transport.gone import wait_gone
+from checkrein.conformance.scenario import Arena, scenario
+from checkrein.conformance.scenarios.driver_command import driver
+from checkrein.conformance.scenarios.moves import PATIENCE
+from checkrein.scripted_models import say, shell
+
+#: How long the harness and its tools may live on, in seconds.
+UNTIL_GONE = 5.0
+
+
+@scenario("fault.driver-dies", "record.survives-crash")
+async def test_the_driver_is_killed(arena: Arena) -> None:
+    build = arena.script.held_tool("build", ignore_signals=True)
+    arena.script.main([say("Looking."), shell("echo the-'first'-output", id="call_first")])
+    arena.script.main([say("Building."), shell(build, id="call_build")])
+    state = arena.folder.root / "state"
+    with driver(arena, "build it", state=state) as process:
+        await build.started(timeout=PATIENCE)
+        # The call is known to the driver a moment after the process runs, at the latest.
+        await build.running_for(0.5, timeout=PATIENCE)
+        below = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
+        lived = {found.pid for found in arena.processes()} | set(below)
+        process.kill()
+        killed_at = time.monotonic()
+        await wait_gone(lived, UNTIL_GONE)
+        seconds = time.monotonic() - killed_at
+        left = sorted(pid for pid in lived if _is_alive(pid))
+    arena.require(build.pid in lived, "the tool's process is found in the process table")
+    strays = [f"{found.pid} {found.name}" for found in arena.processes()]
+    arena.judge(
+        "fault.driver-dies",
+        holds=not left and not strays,
+        expected=f"none of {len(lived)} processes is alive {UNTIL_GONE:g} s after the driver was killed",
+        observed=f"alive: {left} {strays}" if left or strays else f"all gone after {seconds:.2f} s",
+        enforced_by="adapter",
+    )
+    record = _record(arena)
+    calls = {} if isinstance(record, str) else {call.call_id: call for call in record.tools}
+    first, second = calls.get("call_first"), calls.get("call_build")
+    arena.judge(
+        "record.survives-crash",
+        holds=not isinstance(record, str)
+        and (record.prompt, record.status, record.ended_at) == ("build it", None, None)
+        and record.text == "Building."
+        and first is not None
+        and "the-first-output" in first.output_tail
+        and second is not None
+        and build.command in (second.command or "")
+        and second.status is None,
+        expected="one record: the prompt, the newest text, the finished call with its output, the running call without "
+        "a result, no outcome",
+        observed=record
+        if isinstance(record, str)
+        else f"{record.prompt!r}, {record.text!r}, status {record.status}; "
+        f"first call: {first and first.output_tail!r}; second call: {second and (second.command, second.status)}",
+        enforced_by="adapter",
+    )
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _record(arena: Arena) -> TurnRecord | str:
+    found = sorted((arena.folder.root / "state").glob("records/*"))
+    if len(found) != 1:
+        return f"{len(found)} records: {[path.name for path in found]}"
+    try:
+        return read_record(found[0])
+    except CheckreinError as error:
+        return str(error)

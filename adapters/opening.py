@@ -102,6 +102,7 @@ async def open_session(
         PolicyNotEffective: the harness runs under another policy; nothing was sent to a model.
     """
     adapter = find_harness(harness) if isinstance(harness, str) else harness
+    _check_dialect(adapter, endpoint)
     origin, session_id = _origin(adapter, resume, fork)
     spec = SessionSpec(
         binary=binary if binary is not None else installed_binary(adapter.manifest.name),
@@ -157,6 +158,16 @@ async def open_session(
             tasks.cancel_scope.cancel()
     if failure is not None:
         raise failure
+
+
+def _check_dialect(adapter: HarnessAdapter, endpoint: ModelEndpoint | None) -> None:
+    spoken = adapter.manifest.dialects
+    if endpoint is not None and endpoint.dialect is not None and endpoint.dialect not in spoken:
+        raise BadRequest(
+            f"{adapter.manifest.title} does not speak {endpoint.dialect!r}",
+            where="endpoint.dialect",
+            advice=f"it speaks {', '.join(spoken)}",
+        )
 
 
 def _origin(adapter: HarnessAdapter, resume: str | None, fork: str | None) -> tuple[Origin, str]:

@@ -64,3 +64,9 @@ def real_claude_code() -> InstalledHarness:
 def real_codex() -> InstalledHarness:
     """The pinned Codex."""
     return install_harness("codex")
+
+
+@pytest.fixture(scope="session")
+def real_pi() -> InstalledHarness:
+    """The pinned pi."""
+    return install_harness("pi")

@@ -31,6 +31,7 @@ GATE = Path(__file__).with_name("gate.ts")
 #: the provider that stands for `SessionSpec.endpoint`
 PROVIDER = "checkrein"
 DEFAULT_MODEL = "scripted"
+DEFAULT_DIALECT = "openai-chat"
 #: retries of a failed request, after 0.5 s, 1 s, 2 s and so on
 RETRIES = 3
 RETRY_DELAY_MS = 500
@@ -60,7 +61,7 @@ def launch(spec: SessionSpec) -> Launch:
     """Return command line and environment of a pi for that spec.
 
     Raises:
-        BadRequest: the workspace holds HOME or pi's directory, or pi does not speak the endpoint's dialect.
+        BadRequest: the workspace holds HOME or pi's directory, so that its files would be the user's configuration.
         SessionNotFound: there is no conversation of that id in this workspace.
     """
     directory = _directory(spec)
@@ -161,11 +162,7 @@ def _model(endpoint: ModelEndpoint) -> str:
 
 
 def _provider(endpoint: ModelEndpoint) -> dict[str, object]:
-    dialect = endpoint.dialect or "openai-chat"
-    if dialect not in _APIS:
-        raise BadRequest(
-            f"pi does not speak {dialect}", where="endpoint.dialect", advice=f"it speaks {', '.join(_APIS)}"
-        )
+    dialect = endpoint.dialect or DEFAULT_DIALECT
     api, path = _APIS[dialect]
     model: dict[str, object] = {
         "id": _model(endpoint),

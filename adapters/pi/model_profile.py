@@ -6,10 +6,9 @@ sent, but for what a compaction replaces.
 
 from __future__ import annotations
 
+from checkrein.adapters.pi.launch import DEFAULT_DIALECT
 from checkrein.scripted_models import HarnessProfile, NativeCall, ParsedRequest
 from checkrein.scripted_models.json_reading import as_text
-
-DIALECT = "openai-chat"
 
 
 class PiTools:
@@ -37,4 +36,4 @@ def conversation(request: ParsedRequest) -> str:
     return request.headers.get("x-session-affinity", "") or as_text(request.body.get("prompt_cache_key"))
 
 
-PROFILE = HarnessProfile(dialect=DIALECT, toolset=PiTools(), conversation=conversation)
+PROFILE = HarnessProfile(dialect=DEFAULT_DIALECT, toolset=PiTools(), conversation=conversation)

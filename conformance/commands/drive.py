@@ -51,7 +51,9 @@ def drive_command(
     model: Annotated[str | None, typer.Option("--model", help="The model's name at that URL.")] = None,
     project_memory: Annotated[
         bool,
-        typer.Option("--project-memory", help="Tell the model what CLAUDE.md or AGENTS.md of the workspace says."),
+        typer.Option(
+            "--project-memory", help="Tell the model what CLAUDE.md or AGENTS.md of the workspace says."
+        ),
     ] = False,
 ) -> None:
     """Run one turn and show what the agent does. Ctrl-c interrupts it and exits with 130."""

@@ -8,7 +8,7 @@ this file. A connection never decides: it translates commands down and events up
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +19,7 @@ from checkrein.adapters.native import NativeEvent, Question
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.project_memory import ProjectMemory
 from checkrein.adapters.transport import BrokenTransport, HarnessProcess, ProcessInfo, SendTimedOut
+from checkrein.adapters.workspace import WorkspaceFinding
 
 #: How long a process that takes no more input may take to end, in seconds; past it, it lives with its input closed.
 LAST_WORDS_SECONDS = 2.0
@@ -313,3 +314,14 @@ class HarnessAdapter(ABC):
     @abstractmethod
     def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
         """Speak with a process that was launched for that spec."""
+
+    def workspace_findings(self, workspace: Path) -> Sequence[WorkspaceFinding] | None:
+        """What of a tree would take effect with an ordinary launch of the harness; nothing of it is executed.
+
+        Args:
+            workspace: absolute and resolved.
+
+        Returns:
+            The worst first; None where the adapter does not know.
+        """
+        return None

@@ -86,17 +86,27 @@ def provoke_open(target: Target, attacks: Sequence[Attack], folder: Path) -> tup
     return _provoke(target, [attacks], folder, adapter=recipe(target.adapter))
 
 
-def provoke_closed(target: Target, attacks: Sequence[Attack], folder: Path) -> tuple[Effect, ...]:
+def provoke_closed(
+    target: Target, attacks: Sequence[Attack], folder: Path, *, again: bool = False
+) -> tuple[Effect, ...]:
     """What attacks achieve with the adapter's own recipe.
+
+    Args:
+        again: whether each conversation is also resumed and forked.
 
     Raises:
         KitMistake: a call of theirs was neither carried out nor refused, so that nothing is proven.
     """
-    return _provoke(target, layouts(attacks), folder, adapter=None)
+    return _provoke(target, layouts(attacks), folder, again=again)
 
 
 def _provoke(
-    target: Target, groups: Sequence[Sequence[Attack]], folder: Path, *, adapter: HarnessAdapter | None
+    target: Target,
+    groups: Sequence[Sequence[Attack]],
+    folder: Path,
+    *,
+    adapter: HarnessAdapter | None = None,
+    again: bool = False,
 ) -> tuple[Effect, ...]:
     run_folder = RunFolder(root=folder)
     run_folder.prepare()
@@ -110,7 +120,7 @@ def _provoke(
 
     async def provoke() -> tuple[Effect, ...]:
         with anyio.fail_after(GROUP_SECONDS):
-            run = HostileRun(arena, groups, adapter=adapter)
+            run = HostileRun(arena, groups, adapter=adapter, again=again)
             effects = await run.run()
             if adapter is None and run.uncalled:
                 raise KitMistake(f"the model was not told what came of {', '.join(run.uncalled)}")

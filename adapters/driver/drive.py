@@ -22,6 +22,9 @@ from checkrein.adapters.policy import Policy
 from checkrein.adapters.session import Session
 from checkrein.adapters.turn import Turn
 
+#: How long an output that nobody reads may keep a command from ending that was told to stop, in seconds.
+PRINTING_SECONDS = 1.0
+
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -78,9 +81,13 @@ async def drive(order: DriveOrder, *, out: TextIO, keyboard: Keyboard | None) ->
         # What goes wrong is raised outside the task group, which would wrap it in a group.
         try:
             await drive.run()
+            if drive.status != EXIT_STATUS[OutcomeStatus.INTERRUPTED]:
+                await drive.screen.printed()
         except Exception as error:
             drive.failure = error
         tasks.cancel_scope.cancel()
+    with anyio.move_on_after(PRINTING_SECONDS):
+        await drive.screen.printed()
     if drive.failure is not None:
         raise drive.failure
     return drive.status
@@ -136,6 +143,7 @@ class _Drive:
             tasks.start_soon(decide)
             async for event in turn.events():
                 self.screen.event(event)
+                await self.screen.room()
 
     def _show_record(self, turn: Turn) -> None:
         if turn.id in self._recorded or self.session is None:
@@ -174,6 +182,7 @@ class _Stop:
 
     def _stop(self, why: str) -> None:
         self._asked = True
+        self._drive.screen.hurry()
         session, screen = self._drive.session, self._drive.screen
         if session is None or session.turn is None:
             # Nothing runs that could be interrupted. The session closes itself on the way out.

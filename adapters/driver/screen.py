@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from typing import TextIO
 
 import anyio
 
 from checkrein.adapters.approvals import Approval
+from checkrein.adapters.driver.output import Output
 from checkrein.adapters.events import (
     ApprovalChanged,
     BackgroundJob,
@@ -36,16 +35,29 @@ class Screen:
 
     Args:
         out: where to print.
-
-    Attributes:
-        gone: set when the output takes no more (a closed pipe, a terminal that hung up); nothing is written then.
     """
 
     def __init__(self, out: TextIO) -> None:
-        self.gone = anyio.Event()
-        self._out = out
+        self._out = Output(out)
         self._in_text = False
         self._streamed = False
+
+    @property
+    def gone(self) -> anyio.Event:
+        """Set when the output takes no more (a closed pipe, a terminal that hung up); nothing is printed then."""
+        return self._out.gone
+
+    async def room(self) -> None:
+        """Wait while much of what was printed is not read yet."""
+        await self._out.room()
+
+    def hurry(self) -> None:
+        """From now on nobody waits for room."""
+        self._out.hurry()
+
+    async def printed(self) -> None:
+        """Wait until all is printed, or the output is gone."""
+        await self._out.written()
 
     def header(self, harness: HarnessIdentity, session_id: str, policy: str) -> None:
         """Which harness runs, in which conversation, under which policy."""
@@ -119,22 +131,7 @@ class Screen:
         self._write(f"{text}\n")
 
     def _write(self, text: str) -> None:
-        if self.gone.is_set():
-            return
-        encoding = self._out.encoding or "utf-8"
-        try:
-            self._out.write(text.encode(encoding, "backslashreplace").decode(encoding))
-            self._out.flush()
-        except OSError:
-            self.gone.set()
-            self._discard_the_rest()
-
-    def _discard_the_rest(self) -> None:
-        """What is buffered would be written again when the program ends, and fail again."""
-        with suppress(OSError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._out.fileno())
-            os.close(nowhere)
+        self._out.write(text)
 
 
 def _headline(call: ToolCall) -> str:

@@ -10,15 +10,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from checkrein.conformance.arena import DUMMY_KEY
+from checkrein.conformance.run_folder import RunFolder
 from checkrein.conformance.scenario import Arena
+from checkrein.conformance.target import Target
 
 
-def drive_arguments(arena: Arena, prompt: str) -> list[str]:
-    """The words behind the Python executable that drive one turn of the arena's harness."""
+def drive_arguments(target: Target, folder: RunFolder, prompt: str, *, base_url: str) -> list[str]:
+    """The words behind the Python executable that drive one turn.
+
+    Args:
+        folder: holds the workspace and the home of the harness.
+        base_url: of the model.
+    """
     return [
-        "-m", "checkrein.conformance", "drive", f"{arena.target.label}={arena.target.path}", prompt,
-        "--cwd", str(arena.workspace), "--home", str(arena.home), "--policy", "auto",
-        "--model-base-url", arena.model.base_url, "--model-dialect", arena.target.dialect,
+        "-m", "checkrein.conformance", "drive", f"{target.label}={target.path}", prompt,
+        "--cwd", str(folder.workspace), "--home", str(folder.home), "--policy", "auto",
+        "--model-base-url", base_url, "--model-dialect", target.dialect,
     ]  # fmt: skip
 
 
@@ -37,10 +44,11 @@ def driver(arena: Arena, prompt: str, *, state: Path) -> Generator[subprocess.Po
 
     Its output goes to `driver.txt` in the folder of the run.
     """
+    words = drive_arguments(arena.target, arena.folder, prompt, base_url=arena.model.base_url)
     with (
         (arena.folder.root / "driver.txt").open("wb") as output,
         subprocess.Popen(
-            [sys.executable, *drive_arguments(arena, prompt)],
+            [sys.executable, *words],
             env=drive_environment(state),
             stdin=subprocess.DEVNULL,
             stdout=output,

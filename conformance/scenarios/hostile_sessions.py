@@ -62,13 +62,20 @@ class HostileRun:
     Args:
         groups: the attacks, by the workspace that they share.
         adapter: instead of the harness's own.
+        again: whether each conversation is then resumed and forked, for one more turn each, before the effects count.
     """
 
     def __init__(
-        self, arena: Arena, groups: Sequence[Sequence[Attack]], *, adapter: HarnessAdapter | None = None
+        self,
+        arena: Arena,
+        groups: Sequence[Sequence[Attack]],
+        *,
+        adapter: HarnessAdapter | None = None,
+        again: bool = False,
     ) -> None:
         self._arena = arena
         self._adapter = adapter
+        self._again = again
         self._by_call: dict[str, tuple[Answer, bool]] = {}
         self._workspaces = [
             HostileWorkspace(group, place=arena.outside / f"{number}-{group[0].layout}", home=arena.home)
@@ -79,6 +86,8 @@ class HostileRun:
         for workspace in self._workspaces:
             for slowly in self._speeds(workspace):
                 self._script(workspace, slowly=slowly)
+            for _ in range(2 * again):
+                arena.script.main([say("Done again.")])
 
     async def run(self) -> tuple[Effect, ...]:
         """Provoke every attack; what each has achieved when its session was closed."""
@@ -131,8 +140,17 @@ class HostileRun:
                 made = len(arena.model.requests)
                 with suppress(DeadlineExceeded):
                     await arena.model.wait_requests(made + 1, lane=None, timeout=UNBIDDEN)
+        if self._again:
+            await self._take_up_again(workspace, session.id)
         causes = [turn.cause for turn in session.foreign_turns]
         self._causes |= {attack.id: causes for attack in workspace.attacks}
+
+    async def _take_up_again(self, workspace: HostileWorkspace, session_id: str) -> None:
+        arena, adapter = self._arena, self._adapter
+        async with arena.session(cwd=workspace.cwd, resume=session_id, adapter=adapter) as resumed:
+            await finish(arena, await resumed.start(PROMPT))
+        async with arena.session(cwd=workspace.cwd, fork=session_id, adapter=adapter) as forked:
+            await finish(arena, await forked.start(PROMPT))
 
     async def _answer(self, turn: Turn) -> None:
         async for approval in turn.approvals():

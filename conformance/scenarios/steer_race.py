@@ -1,9 +1,10 @@
 """Steers around the end of a turn, swept in time, and whether the model's log agrees with what was reported of each.
 
 The only scenario of steers that is about time itself: no gate can hold a harness between its last answer and the end
-of its turn. So each turn gets one steer, at an offset from the moment when the model got the request that ends the
-turn. The offsets cover the time that such a turn takes, as it was measured on the turns before, and nothing is judged
-by them: whatever became of a steer, log and report must agree.
+of its turn. So each turn gets one steer, at an offset from the moment when the model got the turn's first request. The
+offsets cover the time that such a turn takes, as it was measured on the turns before, and nothing is judged by them:
+whatever became of a steer, log and report must agree. Some of the turns run a command first, behind which a steer may
+join the turn: for these the offsets reach from the call over its result to the end.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from checkrein.adapters import Session, SteerState, Turn
 from checkrein.adapters.errors import SteerRejected
 from checkrein.conformance.scenario import Arena
 from checkrein.conformance.scenarios.moves import PATIENCE, finish, run, settle, within
-from checkrein.scripted_models import Script, View, say
+from checkrein.scripted_models import Script, View, say, shell
 
 #: Turns that are only measured, before the first steer.
 MEASURED = 5
@@ -37,6 +38,12 @@ STRIDE = 0.618034
 
 #: After so many steers log and report are compared; a sweep that has failed goes no further.
 COMPARED_AFTER = 10
+
+#: Of so many answers one is a call, the third and so on: one of the measured turns has one.
+ONE_CALL_IN, FIRST_CALL = 8, 3
+
+#: A turn with a call is taken to last so many times as long as one without, until one was measured.
+CALL_TAKES = 5.0
 
 #: How many requests a turn may make: for its prompt, for its steer, and one in reserve.
 REQUESTS_A_TURN = 3
@@ -101,32 +108,57 @@ class Sweep:
 def write_script(script: Script, turns: int) -> None:
     """Answers for a sweep over so many turns: each is told from all others. Most of the reserve is left over."""
     for number in range(1, REQUESTS_A_TURN * (turns + MEASURED + 1) + 1):
-        script.main([say(f"Answer {number}.")])
+        script.main([shell("true") if _is_call(number) else say(f"Answer {number}.")])
+
+
+def _is_call(number: int) -> bool:
+    """Whether the answer to that request, counted from 1, is a call; the turn goes on then."""
+    return number % ONE_CALL_IN == FIRST_CALL
+
+
+class _Usual:
+    """How long turns usually take, from their first request to their end, with a call and without."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[bool, list[float]] = {False: [], True: []}
+
+    def note(self, *, call: bool, seconds: float) -> None:
+        """A turn has taken so long."""
+        self._seconds[call].append(seconds)
+
+    def of(self, *, call: bool) -> float:
+        """How long the newest turns of the kind took, in the middle, in seconds."""
+        known = self._seconds[call][-NEWEST:]
+        return median(known) if known or not call else CALL_TAKES * self.of(call=False)
 
 
 async def sweep(arena: Arena, session: Session, turns: int) -> Sweep:
     """Send a steer around the end of each of so many turns, then see what the model saw."""
-    seconds = [await _measured(arena, session, f"measured turn {number}") for number in range(MEASURED)]
+    usual = _Usual()
+    for number in range(MEASURED):
+        asked = await _asked(arena, session, f"measured turn {number}")
+        await finish(arena, asked.turn)
+        usual.note(call=asked.call, seconds=asked.seconds)
     shots: list[Shot] = []
     for number in range(turns):
-        offset = BEYOND * median(seconds[-NEWEST:]) * (number * STRIDE % 1)
-        begun, turn = await _asked(arena, session, f"turn {number:04}")
+        asked = await _asked(arena, session, f"turn {number:04}")
         # What is waited for here is time itself, at most until the turn has ended.
-        with anyio.move_on_after(offset):
-            await turn.outcome()
-        shot = await _fire(arena, turn, f"steer {number:04}")
-        await finish(arena, turn)
+        with anyio.move_on_after(BEYOND * usual.of(call=asked.call) * (number * STRIDE % 1)):
+            await asked.turn.outcome()
+        shot = await _fire(arena, asked.turn, f"steer {number:04}")
+        await finish(arena, asked.turn)
         if shot.state is SteerState.REJECTED:
-            seconds.append(time.monotonic() - begun)
-        for later in session.turns[session.turns.index(turn) + 1 :]:
+            usual.note(call=asked.call, seconds=asked.seconds)
+        for later in session.turns[session.turns.index(asked.turn) + 1 :]:
             await finish(arena, later)
-        shots.append(shot)
-        if len(shots) % COMPARED_AFTER == 0 and _compare(arena, session, shots):
+        # The newest may be queued for a turn that is still to come.
+        if len(shots) % COMPARED_AFTER == COMPARED_AFTER - 1 and _compare(arena, session, shots):
             break
+        shots.append(shot)
     await run(arena, session, "the last turn")
     await settle(arena)
     found = _compare(arena, session, shots)
-    return Sweep(shots=tuple(shots), faults=tuple(found), turn_seconds=median(seconds))
+    return Sweep(shots=tuple(shots), faults=tuple(found), turn_seconds=usual.of(call=False))
 
 
 def _compare(arena: Arena, session: Session, shots: Sequence[Shot]) -> list[str]:
@@ -134,18 +166,31 @@ def _compare(arena: Arena, session: Session, shots: Sequence[Shot]) -> list[str]
     return disagreements(shots, ends, [request.view for request in arena.model.main_requests])
 
 
-async def _asked(arena: Arena, session: Session, prompt: str) -> tuple[float, Turn]:
-    """Start a turn; when its request has come, that moment and the turn."""
-    requests = len(arena.model.main_requests)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A turn whose first request has come.
+
+    Args:
+        call: the answer to that request is a call.
+        since: when it came, on the monotonic clock.
+    """
+
+    turn: Turn
+    call: bool
+    since: float
+
+    @property
+    def seconds(self) -> float:
+        """How long ago that was."""
+        return time.monotonic() - self.since
+
+
+async def _asked(arena: Arena, session: Session, prompt: str) -> _Asked:
+    """Start a turn, and wait for its first request."""
+    number = len(arena.model.main_requests) + 1
     turn = await session.start(prompt)
-    await arena.model.wait_requests(requests + 1, timeout=PATIENCE)
-    return time.monotonic(), turn
-
-
-async def _measured(arena: Arena, session: Session, prompt: str) -> float:
-    begun, turn = await _asked(arena, session, prompt)
-    await finish(arena, turn)
-    return time.monotonic() - begun
+    await arena.model.wait_requests(number, timeout=PATIENCE)
+    return _Asked(turn=turn, call=_is_call(number), since=time.monotonic())
 
 
 async def _fire(arena: Arena, turn: Turn, text: str) -> Shot:

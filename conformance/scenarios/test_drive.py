@@ -27,7 +27,7 @@ async def test_ctrl_c_on_the_driver_command(arena: Arena) -> None:
     build = arena.script.held_tool("build")
     arena.script.main([say("Building."), shell(build, id="call_build")])
     state = arena.folder.root / "state"
-    arguments = drive_arguments(arena, "build it")
+    arguments = drive_arguments(arena.target, arena.folder, "build it", base_url=arena.model.base_url)
     environment: dict[str, str] = drive_environment(state)
     shown = arena.folder.root / "screen.txt"
     screen = shown.open("w")

@@ -15,7 +15,7 @@ EXIT_STATUS = 87
 TOOL_SECONDS = 1
 
 #: How a receipt may say that the time was over, and that arguments are wrong.
-TIME_OVER = re.compile(r"time[d ]?out|still running|process running", re.IGNORECASE)
+TIME_OVER = re.compile(r"timed? ?out|still running|process running", re.IGNORECASE)
 ARGUMENTS = re.compile(r"argument|parameter|field|valid", re.IGNORECASE)
 
 #: An argument, and a tool, that no harness has.

@@ -7,7 +7,7 @@ from checkrein.conformance.scenarios.steer_race import sweep, write_script
 from checkrein.scripted_models import ViolationKind
 
 #: How many turns the sweep has, each with one steer.
-TURNS = 110
+TURNS = 100
 
 #: How many disagreements are shown.
 SHOWN = 5

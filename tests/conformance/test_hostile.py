@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from checkrein.conformance.clauses import Contract
-from checkrein.conformance.hostile.attacks import Attack, attacks_on
+from checkrein.conformance.hostile.attacks import PLAIN, Attack, attacks_on
 from checkrein.conformance.hostile_observed import (
     closed_groups,
     digest_of,
@@ -55,6 +55,16 @@ def test_with_our_recipe_no_attack_achieves_anything(group: list[Attack], tmp_pa
     effects = provoke_closed(find_target(group[0].harness), group, tmp_path / "run")
 
     assert sorted(effect.attack.id for effect in effects) == sorted(attack.id for attack in group)
+    assert {effect.attack.id: effect.seen for effect in effects if effect.seen} == {}
+
+
+@pytest.mark.usefixtures("real_claude_code", "real_codex")
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_nothing_runs_either_when_a_conversation_is_resumed_or_forked(harness: str, tmp_path: Path) -> None:
+    attacks = [each for each in attacks_on(harness, "workspace.cannot-run-at-start") if each.layout == PLAIN]
+
+    effects = provoke_closed(find_target(harness), attacks, tmp_path / "run", again=True)
+
     assert {effect.attack.id: effect.seen for effect in effects if effect.seen} == {}
 
 

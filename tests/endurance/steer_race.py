@@ -54,7 +54,7 @@ def main() -> int:
     )
     parser.add_argument("harness", help="codex, claude-code@2.1.332, codex=PATH")
     parser.add_argument("--turns", type=int, default=500, help="turns in all, each with one steer")
-    parser.add_argument("--session-turns", type=int, default=110, help="turns of one session")
+    parser.add_argument("--session-turns", type=int, default=100, help="turns of one session")
     parser.add_argument(
         "--keep", type=Path, help="folder for the transcripts; without it they are thrown away"
     )

@@ -11,9 +11,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pexpect
 import psutil
 import pytest
@@ -186,8 +188,8 @@ def test_a_standard_input_that_is_closed_is_no_terminal(command: Callable[[Scrip
 
 def test_an_output_that_nobody_reads_interrupts_the_turn(command: Callable[[Script], Command]) -> None:
     script = Script()
-    build = script.held_tool("build")
-    script.main([shell(build, id="c1")])
+    # Not a held one: the interrupt may come before it has started.
+    script.main([shell("tail -f /dev/null", id="c1")])
     drive = command(script)
     read, write = os.pipe()
     arguments = drive.arguments(more=("--policy", "auto"))
@@ -203,6 +205,30 @@ def test_an_output_that_nobody_reads_interrupts_the_turn(command: Callable[[Scri
         os.read(read, 1)  # it has begun
         os.close(read)
         _, said = running.communicate(timeout=STEP)
+    assert (running.returncode, said) == (130, "")
+    assert drive.record()["status"] == "interrupted"
+
+
+def test_ctrl_c_counts_although_nobody_reads_the_output(command: Callable[[Script], Command]) -> None:
+    script = Script()
+    build = script.held_tool("build")
+    # More than the pipe holds.
+    script.main([say("much to say, and nobody to read it. " * 10_000), shell(build, id="c1")])
+    drive = command(script)
+    read, write = os.pipe()
+    with subprocess.Popen(
+        [sys.executable, *drive.arguments(more=("--policy", "auto"))],
+        env=drive.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        os.close(write)
+        anyio.run(partial(build.started, timeout=STEP))
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=STEP)
+        os.close(read)
     assert (running.returncode, said) == (130, "")
     assert drive.record()["status"] == "interrupted"
 

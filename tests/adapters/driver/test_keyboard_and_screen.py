@@ -142,6 +142,8 @@ async def test_an_output_that_is_closed_is_noticed_and_written_to_no_more() -> N
         screen = Screen(out)
         screen.notice("one")
         screen.notice("two")
+        with anyio.fail_after(10):
+            await screen.printed()
         assert screen.gone.is_set()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import anyio
 import pytest
 
 from checkrein.adapters.errors import (
@@ -39,6 +40,21 @@ async def test_the_events_of_a_turn_are_read_in_order_to_its_end(
         await harness.newest.emit(TextDelta(text="a"), TextDelta(text="b"), closed())
         seen = [event async for event in turn.events()]
     assert [type(event) for event in seen] == [TurnStarted, TextDelta, TextDelta, TurnEnded]
+
+
+async def test_what_the_turn_before_left_over_is_no_part_of_the_next(
+    opened: OpenSession, harness: EchoHarness
+) -> None:
+    held = harness.hold("start_turn")
+    async with opened() as session, anyio.create_task_group() as tasks:
+        tasks.start_soon(session.start, "do it")
+        await held.reached.wait()
+        await harness.newest.emit(TextDelta(text="late"), TextDone(text="late, too"))
+        held.released.set()
+        await session.turns[0].opened.wait()
+        await harness.newest.emit(TextDone(text="its own"), closed())
+        seen = [event async for event in session.turns[0].events()]
+    assert [event.text for event in seen if isinstance(event, TextDelta | TextDone)] == ["its own"]
 
 
 async def test_a_failed_turn_keeps_the_reason_and_the_session_takes_the_next_prompt(

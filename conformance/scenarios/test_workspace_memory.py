@@ -28,7 +28,7 @@ async def test_project_memory_is_explicit(arena: Arena) -> None:
     hostile = HostileRun(arena, layouts(attacks))
     for answer in ("Without.", "With.", "Again."):
         arena.script.main([say(answer)])
-    _furnish(arena, own[-1])
+    _furnish(arena, own[0])
 
     spoken = achieved(await hostile.run())
     async with arena.session() as session:
@@ -43,7 +43,7 @@ async def test_project_memory_is_explicit(arena: Arena) -> None:
         await run(arena, session, "and now?")
     again = _times_in_newest(arena, WANTED)
     others = [mark for mark in (NESTED, IMPORTED, OUTSIDE) if times_anywhere(arena, mark)]
-    refused = await _refusal(arena, own[-1])
+    refused = await _refusal(arena, own[0])
     arena.judge(
         CLAUSE,
         holds=not spoken

@@ -48,7 +48,10 @@ def test_an_error_says_what_and_what_to_do_without_a_traceback(tmp_path: Path) -
 
     assert run.returncode == 2
     assert run.stdout == ""
-    assert run.stderr == "error: there is no harness 'nosuch'\nto do: the known ones are claude-code, codex\n"
+    assert (
+        run.stderr
+        == "error: there is no harness 'nosuch'\nto do: the known ones are claude-code, codex, pi\n"
+    )
 
 
 @pytest.mark.parametrize("wrong", ["not a harness", "nosuch"])

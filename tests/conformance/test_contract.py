@@ -15,6 +15,7 @@ import yaml
 from checkrein.adapters.claude_code import kit as claude_code
 from checkrein.adapters.codex import kit as codex
 from checkrein.adapters.kit_facts import KitFacts
+from checkrein.adapters.pi import kit as pi
 from checkrein.conformance.clauses import Contract
 from checkrein.conformance.contract_document import contract_document
 from checkrein.conformance.contract_loading import load_contract_from
@@ -115,7 +116,7 @@ def test_an_area_without_a_file_is_refused(folder: Path) -> None:
         load_contract_from(folder)
 
 
-@pytest.mark.parametrize("kit", [claude_code.KIT, codex.KIT], ids=["claude-code", "codex"])
+@pytest.mark.parametrize("kit", [claude_code.KIT, codex.KIT, pi.KIT], ids=["claude-code", "codex", "pi"])
 def test_the_clauses_that_an_adapter_enforces_are_clauses(contract: Contract, kit: KitFacts) -> None:
     assert kit.adapter_enforces <= set(contract.ids)
 

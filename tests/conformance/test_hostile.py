@@ -23,7 +23,7 @@ from checkrein.conformance.target import find_target
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 
-HARNESSES = ("claude-code", "codex")
+HARNESSES = ("claude-code", "codex", "pi")
 ATTACKS = [attack for harness in HARNESSES for attack in attacks_on(harness)]
 
 
@@ -32,7 +32,7 @@ def name_of(group: Sequence[Attack]) -> str:
     return f"{first.harness}/{first.clause}/{first.id if first.alone else first.layout}/{first.recipe}"
 
 
-@pytest.mark.usefixtures("real_claude_code", "real_codex")
+@pytest.mark.usefixtures("real_claude_code", "real_codex", "real_pi")
 @pytest.mark.parametrize(
     "group",
     [group for harness in HARNESSES for group in open_groups(attacks_on(harness))],
@@ -45,7 +45,7 @@ def test_with_the_open_recipe_every_attack_achieves_its_end(group: list[Attack],
     assert [effect.attack.id for effect in effects if not effect.seen] == []
 
 
-@pytest.mark.usefixtures("real_claude_code", "real_codex")
+@pytest.mark.usefixtures("real_claude_code", "real_codex", "real_pi")
 @pytest.mark.parametrize(
     "group",
     [group for harness in HARNESSES for group in closed_groups(attacks_on(harness))],
@@ -58,7 +58,7 @@ def test_with_our_recipe_no_attack_achieves_anything(group: list[Attack], tmp_pa
     assert {effect.attack.id: effect.seen for effect in effects if effect.seen} == {}
 
 
-@pytest.mark.usefixtures("real_claude_code", "real_codex")
+@pytest.mark.usefixtures("real_claude_code", "real_codex", "real_pi")
 @pytest.mark.parametrize("harness", HARNESSES)
 def test_nothing_runs_either_when_a_conversation_is_resumed_or_forked(harness: str, tmp_path: Path) -> None:
     attacks = [each for each in attacks_on(harness, "workspace.cannot-run-at-start") if each.layout == PLAIN]

@@ -25,11 +25,11 @@ from checkrein.adapters.provision.platforms import platform_name
 
 
 def test_the_pinned_versions_are_the_ones_that_were_tested() -> None:
-    assert pinned_versions() == {"claude-code": "2.1.332", "codex": "0.171.0"}
+    assert pinned_versions() == {"claude-code": "2.1.332", "codex": "0.171.0", "pi": "1.6.0"}
 
 
 def test_the_pins_are_the_only_place_that_names_those_versions() -> None:
-    for harness, folder in (("claude-code", "claude_code"), ("codex", "codex")):
+    for harness, folder in (("claude-code", "claude_code"), ("codex", "codex"), ("pi", "pi")):
         text = files(f"checkrein.adapters.{folder}").joinpath("install.toml").read_text()
         settings = [line for line in text.splitlines() if not line.startswith("#")]
         assert pinned_versions()[harness] not in "\n".join(settings)
@@ -72,7 +72,7 @@ def test_the_platforms_own_package_is_named(
 
 
 def test_the_harnesses_that_have_an_adapter_are_known() -> None:
-    assert known_harnesses() == ("claude-code", "codex")
+    assert known_harnesses() == ("claude-code", "codex", "pi")
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ class Replay:
 
 async def replay(name: str, monkeypatch: pytest.MonkeyPatch, *, policy: Policy = Policy.ASK) -> Replay:
     """Give the recorded commands to a connection, and the recorded lines of pi to its `decode`."""
-    monkeypatch.setattr(module, "token_of", lambda _: TOKEN)
+    monkeypatch.setattr(module, "token_of", _recorded_token)
     text = files("checkrein.fixtures").joinpath("wire", "pi", f"{name}-1.6.0.jsonl").read_bytes()
     lines = [msgspec.json.decode(line, type=_Line) for line in text.split(b"\n") if line]
     process = SilentProcess()
@@ -130,7 +130,7 @@ async def replay(name: str, monkeypatch: pytest.MonkeyPatch, *, policy: Policy =
             if line.direction == "to_harness":
                 found.recorded.append(line.message)
                 if (perform := command(line.message)) is not None:
-                    tasks.start_soon(perform)
+                    tasks.start_soon(_perform, perform)
             else:
                 found.events += connection.decode([msgspec.json.encode(line.message)])
                 process.sent += [
@@ -146,3 +146,11 @@ def _session_id(lines: list[_Line]) -> str:
         if isinstance(data, dict) and "sessionId" in data:
             return str(cast("Message", data)["sessionId"])
     raise ValueError("no session id in the recording")
+
+
+def _recorded_token(_: SessionSpec) -> str:
+    return TOKEN
+
+
+async def _perform(command: Callable[[], Awaitable[None]]) -> None:
+    await command()

@@ -49,7 +49,17 @@ def test_json_holds_every_finding(tmp_path: Path) -> None:
             "effect": "its text is sent to the model, also that of a file outside that a link leads to",
             "severity": "low",
             "closed": True,
-        }
+        },
+        {
+            "harness": "pi",
+            "file": str(tmp_path.resolve() / "AGENTS.md"),
+            "leads_to": None,
+            "key": "",
+            "line": None,
+            "effect": "its text is sent to the model, also where the directory is not trusted",
+            "severity": "low",
+            "closed": True,
+        },
     ]
 
 

@@ -12,7 +12,7 @@ from checkrein.adapters.workspace import Severity, WorkspaceFinding
 from checkrein.conformance.hostile.attacks import Attack, attacks_on
 from checkrein.conformance.hostile.laying import HostileWorkspace
 
-HARNESSES = ("claude-code", "codex")
+HARNESSES = ("claude-code", "codex", "pi")
 
 ATTACKS = [attack for harness in HARNESSES for attack in attacks_on(harness) if attack.files or attack.git]
 

@@ -24,8 +24,8 @@ from checkrein.adapters.errors import (
     SteerRejected,
     TurnActive,
 )
-from checkrein.adapters.foreign_turns import ForeignTurn, ForeignTurns
 from checkrein.adapters.events import Event
+from checkrein.adapters.foreign_turns import ForeignTurn, ForeignTurns
 from checkrein.adapters.interface import (
     Decision,
     DecisionKind,

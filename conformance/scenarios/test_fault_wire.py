@@ -310,7 +310,7 @@ async def test_a_process_that_dies_with_a_call_unanswered(arena: Arena) -> None:
         steer = await within(arena, "the end of the call", turn.steer("do steer"))
         outcome = await finish(arena, turn)
         holding.open()
-        after = await run(arena, session, "third")
+        after = await _next_on_a_new_process(arena, session, "third")
     told = f"exit status {EXIT_MID_REQUEST}"
     kept = arena.model.main_requests[-1].view.count("The first answer.")
     arena.judge(
@@ -336,7 +336,7 @@ async def test_a_process_that_dies_in_the_middle_of_a_line(arena: Arena) -> None
     async with arena.session(policy="auto", adapter=dying) as session:
         turn = await within(arena, "the start of the turn", session.start(PROMPT))
         seen = await _follow(arena, turn)
-        after = await run(arena, session, "again")
+        after = await _next_on_a_new_process(arena, session, "again")
     told = f"exit status {EXIT_MID_LINE}"
     texts = [event.text for event in seen.events if isinstance(event, TextDone)]
     arena.judge(
@@ -371,7 +371,7 @@ async def test_a_process_that_falls_silent(arena: Arena) -> None:
         steer = await within(arena, "the end of the call", turn.steer("do steer"))
         outcome = await within(arena, "the end of the interrupted turn", turn.interrupt())
         holding.open()
-        after = await run(arena, session, "third")
+        after = await _next_on_a_new_process(arena, session, "third")
     stopped_by = outcome.stopped_by.value if outcome.stopped_by else None
     kept = arena.model.main_requests[-1].view.count("The first answer.")
     arena.judge(
@@ -385,6 +385,12 @@ async def test_a_process_that_falls_silent(arena: Arena) -> None:
         f"{stopped_by}; next: {after.status.value} {after.text!r}, the first answer {kept} times",
         enforced_by="adapter",
     )
+
+
+async def _next_on_a_new_process(arena: Arena, session: Session, prompt: str) -> Outcome:
+    # What was cut off may be missing in the conversation: a prompt that was not on disk yet is lost with the process.
+    arena.model.expect_rewind()
+    return await run(arena, session, prompt)
 
 
 def _ends(outcome: Outcome) -> str:

@@ -32,10 +32,10 @@ UNTIL_GONE = 5.0
 
 PROMPT = "build it"
 
-#: Every so many kills the moment counts from the start of the driver, else from the start of its first child.
+#: Every so many kills the moment counts from the start of the driver, else from the start of its guard.
 FROM_THE_DRIVER = 5
 
-#: How long the driver may take to start something, in seconds.
+#: How long the driver may take to start the guard, in seconds.
 DRIVER_SECONDS = 60.0
 
 
@@ -68,12 +68,12 @@ def _kill(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as driver:
+        if number % FROM_THE_DRIVER:
+            _wait_for_the_guard(driver)
         with suppress(subprocess.TimeoutExpired):
             driver.wait(timeout=moment)
         running = driver.poll() is None
-        known = (
-            {child.pid for child in psutil.Process(driver.pid).children(recursive=True)} if running else set()
-        )
+        known = _below(driver)
         stage = _stage(known, model, tool)
         driver.kill()
         begun = time.monotonic()
@@ -94,18 +94,18 @@ def _kill(
     )
 
 
-def _wait_for_a_child(driver: subprocess.Popen[bytes]) -> None:
-    """Wait until the driver has started something. No system tells of it, so this looks again and again."""
+def _wait_for_the_guard(driver: subprocess.Popen[bytes]) -> None:
+    """Wait until the driver has started a guard. No system tells of it, so this looks again and again."""
     deadline = time.monotonic() + DRIVER_SECONDS
-    while not _below(driver) and driver.poll() is None and time.monotonic() < deadline:
+    while not _guards_of(driver.pid) and driver.poll() is None and time.monotonic() < deadline:
         with suppress(subprocess.TimeoutExpired):
-            driver.wait(timeout=0.02)
+            driver.wait(timeout=0.05)
 
 
 def _below(driver: subprocess.Popen[bytes]) -> set[int]:
     """The processes that the driver has started, and those that these have."""
     if driver.poll() is not None:
-        return set()
+        return set[int]()
     return {child.pid for child in psutil.Process(driver.pid).children(recursive=True)}
 
 

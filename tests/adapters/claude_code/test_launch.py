@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 
 from checkrein.adapters.claude_code import HARNESS
+from checkrein.adapters.claude_code.launch import SILENCE_VARIABLES
 from checkrein.adapters.errors import BadRequest, SessionNotFound
 from checkrein.adapters.interface import ModelEndpoint, Origin, SessionSpec
 from checkrein.adapters.manifest import Capability, Support
@@ -132,3 +133,11 @@ def test_the_manifest_claims_what_the_contract_asks(asked: SessionSpec) -> None:
     assert {capability for capability in Capability if manifest.support(capability) is Support.YES} == set(
         Capability
     )
+
+
+def test_the_limits_of_an_endpoint_are_told_to_the_harness(asked: SessionSpec) -> None:
+    limited = replace(asked, endpoint=replace(ENDPOINT, retries=1, silence_seconds=2.5))
+    environment = HARNESS.launch(limited).environment
+    assert environment["CLAUDE_CODE_MAX_RETRIES"] == "1"
+    assert {environment[name] for name in SILENCE_VARIABLES} == {"2500"}
+    assert not set(SILENCE_VARIABLES) & set(HARNESS.launch(asked).environment)

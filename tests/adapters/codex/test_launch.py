@@ -101,3 +101,11 @@ def test_auto_never_asks_and_is_never_reviewed_by_another(spec: SessionSpec) -> 
     assert asked["approvalPolicy"] == "never"
     assert asked["approvalsReviewer"] == "user"
     assert "instructionSources" not in asked
+
+
+def test_the_limits_of_an_endpoint_are_told_to_the_harness(spec: SessionSpec) -> None:
+    limited = replace(spec, endpoint=replace(ENDPOINT, retries=1, silence_seconds=2.5))
+    argv = launch(limited).argv
+    assert "model_providers.checkrein.request_max_retries=1" in argv
+    assert "model_providers.checkrein.stream_idle_timeout_ms=2500" in argv
+    assert not any("stream_idle_timeout_ms" in word for word in launch(spec).argv)

@@ -12,7 +12,7 @@ from checkrein.adapters.errors import (
     TurnActive,
     Unsupported,
 )
-from checkrein.adapters.events import TextDelta, TurnEnded, TurnStarted
+from checkrein.adapters.events import Event, TextDelta, TurnEnded, TurnStarted
 from checkrein.adapters.native import TextDone, TurnOpened, TurnStatus
 from checkrein.adapters.outcome import OutcomeStatus
 from checkrein.adapters.transport import processes_of
@@ -46,6 +46,7 @@ async def test_what_the_turn_before_left_over_is_no_part_of_the_next(
     opened: OpenSession, harness: EchoHarness
 ) -> None:
     held = harness.hold("start_turn")
+    seen: list[Event] = []
     async with opened() as session, anyio.create_task_group() as tasks:
         tasks.start_soon(session.start, "do it")
         await held.reached.wait()

@@ -42,9 +42,7 @@ KIT = KitFacts(
     ),
     acknowledges_steer=lambda sent, line: (line.get("event"), line.get("id")) == ("steered", sent.get("id")),
     background_call=lambda command: NativeCall(name="sh", input={"command": f"{command} &"}),
-    brief_call=lambda command, seconds: NativeCall(
-        name="sh", input={"command": command, "seconds": seconds}
-    ),
+    brief_call=lambda command, seconds: NativeCall(name="sh", input={"command": command, "seconds": seconds}),
     asked_kinds=lambda _: (),
     unknown_prompt=lambda _: b"",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
@@ -130,6 +132,12 @@ async def event_seen(arena: Arena, turn: Turn, what: str, wanted: Callable[[Even
         raise HarnessFellShort(f"the turn ended without {what}")
 
     return await within(arena, what, take())
+
+
+def in_a_session_of_its_own(held: HeldTool) -> str:
+    """The command of a held tool, out of reach for signals to the process group of the shell."""
+    program = "import os, sys; os.setsid(); os.execv(sys.argv[1], sys.argv[1:])"
+    return f"{shlex.join([sys.executable, '-I', '-S', '-c', program])} {held.command}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

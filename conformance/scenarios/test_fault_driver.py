@@ -80,7 +80,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _record(arena: Arena) -> TurnRecord | str:
-    found = sorted((arena.folder.root / "state").glob("records/*"))
+    found = sorted((arena.folder.root / "state").glob("records/*.json*"))
     if len(found) != 1:
         return f"{len(found)} records: {[path.name for path in found]}"
     try:

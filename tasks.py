@@ -38,7 +38,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - an older Python has to be told, 
     sys.exit(ENVIRONMENT_MISSING)
 
 #: How many processes run the whole test suite. Each runs real harnesses, of 200 MB and more.
-LEAST_WORKERS, MOST_WORKERS = 2, 4
+MOST_WORKERS = 4
 
 #: Seconds to wait for another process that sets up the same `.venv`: a first setup on a slow line takes minutes.
 SETUP_DEADLINE_SECONDS = 1800
@@ -207,13 +207,12 @@ def pip_install(requirements: list[str]) -> None:
 
 
 def whole_suite() -> list[str]:
-    """The arguments of pytest for all tests: as many processes as cores that this one may use, within bounds.
+    """The arguments of pytest for all tests: one process more than the cores that this one may use, within bounds.
 
-    At least two, since the tests of real harnesses mostly wait for them. tests/conftest.py says in which order they are
-    handed out.
+    The tests of real harnesses wait for half of their time. tests/conftest.py says in which order they are handed out.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return ["-n", str(min(max(cores, LEAST_WORKERS), MOST_WORKERS))]
+    return ["-n", str(min(cores + 1, MOST_WORKERS))]
 
 
 def check() -> int:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from checkrein.adapters.interface import Connection, HarnessAdapter, Launch, Opened, SessionSpec
-from checkrein.adapters.manifest import Manifest
 from checkrein.adapters.transport import HarnessProcess
+from checkrein.adapters.wrapped import WrappedAdapter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class OpenRecipe:
         return OpenedUp(adapter, self)
 
 
-class OpenedUp(HarnessAdapter):
+class OpenedUp(WrappedAdapter):
     """An adapter with an open launch recipe. It does not compare the policy either: ordinary drivers do not.
 
     Args:
@@ -47,13 +47,8 @@ class OpenedUp(HarnessAdapter):
     """
 
     def __init__(self, adapter: HarnessAdapter, recipe: OpenRecipe) -> None:
-        self._adapter = adapter
+        super().__init__(adapter)
         self._recipe = recipe
-
-    @property
-    def manifest(self) -> Manifest:
-        """See `HarnessAdapter.manifest`."""
-        return self._adapter.manifest
 
     def launch(self, spec: SessionSpec) -> Launch:
         """See `HarnessAdapter.launch`."""

@@ -50,15 +50,20 @@ async def project_memory(workspace: Path, names: Sequence[str]) -> AsyncGenerato
     Raises:
         BadRequest: it leads out of the workspace, is no regular file, is too long, or is no UTF-8 text.
     """
-    with tempfile.TemporaryDirectory(prefix="checkrein-memory-") as folder:
-        yield _read_first(workspace, names, Path(folder, "memory.md"))
-
-
-def _read_first(workspace: Path, names: Sequence[str], copy: Path) -> ProjectMemory | None:
-    name = next((each for each in names if os.path.lexists(workspace / each)), None)
+    name = _first(workspace, names)
     if name is None:
-        return None
+        yield None
+        return
     text = _read(workspace, name)
+    with tempfile.TemporaryDirectory(prefix="checkrein-memory-") as folder:
+        yield _copied(name, text, Path(folder, "memory.md"))
+
+
+def _first(workspace: Path, names: Sequence[str]) -> str | None:
+    return next((each for each in names if os.path.lexists(workspace / each)), None)
+
+
+def _copied(name: str, text: str, copy: Path) -> ProjectMemory:
     copy.write_text(text, encoding="utf-8")
     return ProjectMemory(name=name, text=text, copy=copy)
 

@@ -65,7 +65,9 @@ class RecordKeeper:
 
     def begin(self, turn: Turn) -> None:
         """A turn is about to be sent to the harness."""
-        self._append(turn, RecordLine(record=self._record(turn)))
+        # With its first line from the moment when it is there: a driver can be killed between any two steps.
+        line = msgspec.json.encode(RecordLine(record=self._record(turn))) + b"\n"
+        self._write(self._running(turn), line)
 
     def note(self, turn: Turn, event: Event) -> None:
         """Something has happened in a turn, or to one of its steers after its end."""
@@ -96,7 +98,6 @@ class RecordKeeper:
         if self.fault is not None:
             return
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             # Opened each time: a session may have any number of turns, and each a file.
             with self._running(turn).open("ab", buffering=0) as file:
                 file.write(msgspec.json.encode(line) + b"\n")
@@ -104,16 +105,27 @@ class RecordKeeper:
             self._note_fault(self._running(turn), fault)
 
     def _finish(self, turn: Turn) -> None:
-        if self.fault is not None:
-            return
         path = self._folder / f"{turn.id}.json"
+        if not self._write(path, msgspec.json.format(msgspec.json.encode(self._record(turn)), indent=2)):
+            return
         try:
-            new = path.with_suffix(".new")
-            new.write_bytes(msgspec.json.format(msgspec.json.encode(self._record(turn)), indent=2))
-            new.replace(path)
             self._running(turn).unlink(missing_ok=True)
         except OSError as fault:
             self._note_fault(path, fault)
+
+    def _write(self, path: Path, data: bytes) -> bool:
+        """Write a file whole or not at all; says whether it could."""
+        if self.fault is not None:
+            return False
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            new = path.with_suffix(".new")
+            new.write_bytes(data)
+            new.replace(path)
+        except OSError as fault:
+            self._note_fault(path, fault)
+            return False
+        return True
 
     def _note_fault(self, path: Path, fault: OSError) -> None:
         self.fault = CheckreinError(

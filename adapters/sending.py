@@ -87,6 +87,8 @@ class Sender:
         self._start = start
         self._tasks = tasks
         self._in_order = anyio.Lock()
+        #: Steers that are followed, in the order in which they were sent; each with its event: it is handed on.
+        self._followed: list[tuple[Steer, anyio.Event]] = []
 
     async def send(self, text: str) -> Message:
         """Send a message; returns when the harness took it, or when its acknowledgement was lost.
@@ -96,6 +98,8 @@ class Sender:
             CheckreinError: the turn that it was to start could not be started.
         """
         message = Message(text)
+        # What the turn before has dropped comes first.
+        await _all_set([handed_on for steer, handed_on in self._followed if steer.state.settled])
         await self._place(message)
         return message
 
@@ -116,7 +120,10 @@ class Sender:
             await turn.outcome()
             return False
         message.steer = steer
-        self._tasks.start_soon(self._follow, message, turn, steer)
+        handed_on = anyio.Event()
+        earlier = [before for _, before in self._followed]
+        self._followed.append((steer, handed_on))
+        self._tasks.start_soon(self._follow, message, turn, earlier, handed_on)
         return True
 
     async def _started(self, message: Message) -> bool:
@@ -132,7 +139,11 @@ class Sender:
             return False
         return True
 
-    async def _follow(self, message: Message, turn: Turn, steer: Steer) -> None:
+    async def _follow(
+        self, message: Message, turn: Turn, earlier: list[anyio.Event], handed_on: anyio.Event
+    ) -> None:
+        steer = message.steer
+        assert steer is not None
         try:
             match await steer.settled():
                 case SteerState.DELIVERED:
@@ -141,11 +152,15 @@ class Sender:
                     await self._queued(message, turn, steer)
                 case SteerState.CANCELLED if not steer.withdrawn and not await _interrupted(turn):
                     # The turn ended without it (Codex forgets an accepted steer then).
+                    await _all_set(earlier)
                     await self._place(message)
                 case _:
                     message.in_turn(None)
         except CheckreinError as error:
             message.not_started(error)
+        finally:
+            handed_on.set()
+            self._followed.remove((steer, handed_on))
 
     async def _queued(self, message: Message, turn: Turn, steer: Steer) -> None:
         opened = self._opened_by(steer.id)
@@ -159,3 +174,8 @@ class Sender:
 
 async def _interrupted(turn: Turn) -> bool:
     return (await turn.outcome()).status is OutcomeStatus.INTERRUPTED
+
+
+async def _all_set(events: list[anyio.Event]) -> None:
+    for event in events:
+        await event.wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -11,13 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from checkrein.conformance.judgements import PrerequisiteUnmet
+from checkrein.conformance.plain_git import run_git
 from checkrein.scripted_models import ModelRequest
 
 #: Where runs are kept when nothing else is said.
 DEFAULT_RUNS = Path(".checkrein/runs")
-
-#: How long one call of git may take, in seconds.
-_GIT_SECONDS = 20.0
 
 
 def new_run_folder(parent: Path) -> Path:
@@ -111,30 +108,13 @@ class RunFolder:
             path.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
 
     def _git(self, *words: str) -> None:
-        identity = {
-            f"GIT_{who}_{what}": value
-            for who in ("AUTHOR", "COMMITTER")
-            for what, value in (
-                ("NAME", "Checkrein"),
-                ("EMAIL", "checkrein@invalid"),
-                ("DATE", "2026-11-01T00:00:00Z"),
-            )
-        }
-        environment = {
-            **identity,
-            "PATH": os.environ.get("PATH", os.defpath),
-            "HOME": str(self.root),
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_SYSTEM": os.devnull,
-        }
         try:
-            subprocess.run(
-                ["git", *words],
-                cwd=self.workspace,
-                env=environment,
-                check=True,
-                capture_output=True,
-                timeout=_GIT_SECONDS,
+            run_git(
+                *words,
+                workspace=self.workspace,
+                home=self.root,
+                author="Checkrein",
+                date="2026-11-01T00:00:00Z",
             )
         except FileNotFoundError:
             raise PrerequisiteUnmet("git is not installed, and the workspace must be a repository") from None

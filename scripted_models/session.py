@@ -14,7 +14,7 @@ from checkrein.scripted_models.json_reading import JsonObject
 from checkrein.scripted_models.lanes import Lane, LaneKind
 from checkrein.scripted_models.leftovers import leftovers
 from checkrein.scripted_models.profile import HarnessProfile, ParsedRequest
-from checkrein.scripted_models.progress import StepProgress
+from checkrein.scripted_models.progress import HangUp, StepProgress
 from checkrein.scripted_models.reply import Say, Usage
 from checkrein.scripted_models.requests import ModelRequest, redact
 from checkrein.scripted_models.script import Script, Step
@@ -98,6 +98,14 @@ class ModelSession:
         if not 0 <= number < len(steps):
             raise ScriptError(f"lane {lane} has {len(steps)} step(s), so no step {number}")
         return steps[number]
+
+    @property
+    def hang_ups(self) -> tuple[HangUp, ...]:
+        """Every request so far on which the client hung up, of all lanes, in no order."""
+        with self.stage.watch:
+            return tuple(
+                hang_up for steps in self._steps.values() for step in steps for hang_up in step.hang_ups
+            )
 
     async def wait_requests(
         self, count: int, *, timeout: float, lane: Lane | str | None = Lane.MAIN

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -15,9 +14,7 @@ import msgspec
 from checkrein.conformance.hostile.attacks import Attack, Call, LaidFile
 from checkrein.conformance.hostile.bait import Bait, Caught
 from checkrein.conformance.judgements import KitMistake, PrerequisiteUnmet
-
-#: How long one call of git may take, in seconds.
-_GIT_SECONDS = 20.0
+from checkrein.conformance.plain_git import run_git
 
 
 class HostileWorkspace:
@@ -128,27 +125,8 @@ class HostileWorkspace:
                 path.chmod(0o755)
 
     def _git(self, *words: str) -> None:
-        identity = {
-            f"GIT_{who}_{what}": value
-            for who in ("AUTHOR", "COMMITTER")
-            for what, value in (("NAME", "Attacker"), ("EMAIL", "attacker@invalid"))
-        }
-        environment = {
-            **identity,
-            "PATH": os.environ.get("PATH", os.defpath),
-            "HOME": str(self._place),
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_CONFIG_SYSTEM": os.devnull,
-        }
         try:
-            subprocess.run(
-                ["git", *words],
-                cwd=self.workspace,
-                env=environment,
-                check=True,
-                capture_output=True,
-                timeout=_GIT_SECONDS,
-            )
+            run_git(*words, workspace=self.workspace, home=self._place, author="Attacker")
         except FileNotFoundError:
             raise PrerequisiteUnmet("git is not installed, and a hostile workspace is a repository") from None
         except subprocess.CalledProcessError as fault:

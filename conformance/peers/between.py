@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-from checkrein.adapters.interface import Connection, HarnessAdapter, Launch, SessionSpec
-from checkrein.adapters.manifest import Manifest
-from checkrein.adapters.transport import HarnessProcess
+from checkrein.adapters.interface import HarnessAdapter, Launch, SessionSpec
+from checkrein.adapters.wrapped import WrappedAdapter
 from checkrein.conformance.peers.order import Order, encode_order
 
 
-class PeerBetween(HarnessAdapter):
+class PeerBetween(WrappedAdapter):
     """The harness's own adapter; the processes that it launches have a peer between driver and CLI.
 
     Args:
@@ -21,13 +20,9 @@ class PeerBetween(HarnessAdapter):
     """
 
     def __init__(self, adapter: HarnessAdapter, order: Order, *, processes: int = 1) -> None:
-        self._adapter = adapter
+        super().__init__(adapter)
         self._order = order
         self._left = processes
-
-    @property
-    def manifest(self) -> Manifest:
-        return self._adapter.manifest
 
     def launch(self, spec: SessionSpec) -> Launch:
         launch = self._adapter.launch(spec)
@@ -36,6 +31,3 @@ class PeerBetween(HarnessAdapter):
         self._left -= 1
         peer = (sys.executable, "-I", "-m", "checkrein.conformance.peers", encode_order(self._order), "--")
         return replace(launch, argv=(*peer, *launch.argv))
-
-    def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
-        return self._adapter.connect(spec, process)

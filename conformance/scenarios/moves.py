@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
@@ -27,6 +29,9 @@ OLD_ENOUGH = 0.5
 
 #: From the terminal event to quiet, and how long quiet must last, in seconds (see the contract, area interrupt).
 UNTIL_QUIET, QUIET_FOR = 5.0, 2.0
+
+#: How soon the client hangs up on a request that it had given up while it was on its way, in milliseconds.
+AT_ONCE_MS = 250.0
 
 #: How long no request may come before a run counts as settled, in seconds.
 SETTLED_FOR = 1.0
@@ -129,6 +134,12 @@ async def event_seen(arena: Arena, turn: Turn, what: str, wanted: Callable[[Even
     return await within(arena, what, take())
 
 
+def in_a_session_of_its_own(held: HeldTool) -> str:
+    """The command of a held tool, out of reach for signals to the process group of the shell."""
+    program = "import os, sys; os.setsid(); os.execv(sys.argv[1], sys.argv[1:])"
+    return f"{shlex.join([sys.executable, '-I', '-S', '-c', program])} {held.command}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quiet:
     """What was seen after the end of a turn.
@@ -166,11 +177,26 @@ async def watch_quiet(arena: Arena, *tools: HeldTool) -> Quiet:
         if not (lively and in_time):
             break
     stirred += lively
-    # Not these: the turn has ended and its tools are dead.
-    later = arena.model.main_requests[asked:]
+    # Not these: the turn has ended and its tools are dead. But one may have been on its way.
+    given_up = _given_up_at_once(arena)
+    later = [each for each in arena.model.main_requests[asked:] if each.number not in given_up]
     stirred += [f"model request {request.number} of the conversation came after the end" for request in later]
     stirred += [str(change) for change in arena.difference(before, arena.tree(arena.workspace), ignore=())]
     return Quiet(holds=not stirred, words="; ".join(stirred) or "no process, no request, no file change")
+
+
+def _given_up_at_once(arena: Arena) -> set[int]:
+    """The requests that were taken back before anything was answered: they were on their way when the turn ended.
+
+    Seen on Claude Code 2.1.332 on a busy machine: sent before the interrupt, it came 74 ms after the terminal event,
+    and was hung up 0.3 ms later.
+    """
+    came = {request.number: request.at_ms for request in arena.model.requests}
+    return {
+        hang_up.request
+        for hang_up in arena.model.hang_ups
+        if hang_up.after_events == 0 and hang_up.at_ms - came[hang_up.request] < AT_ONCE_MS
+    }
 
 
 async def _lively(arena: Arena) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from checkrein.adapters.interface import Connection, HarnessAdapter, Launch, SessionSpec
-from checkrein.adapters.manifest import Manifest
+from checkrein.adapters.interface import Connection, HarnessAdapter, SessionSpec
 from checkrein.adapters.transport import HarnessProcess
+from checkrein.adapters.wrapped import WrappedAdapter
 
 
-class Rewired(HarnessAdapter):
+class Rewired(WrappedAdapter):
     """The harness's own adapter; each connection that it makes is handed to `tamper` before its first use.
 
     Args:
@@ -18,15 +18,8 @@ class Rewired(HarnessAdapter):
     """
 
     def __init__(self, adapter: HarnessAdapter, tamper: Callable[[Connection], None]) -> None:
-        self._adapter = adapter
+        super().__init__(adapter)
         self._tamper = tamper
-
-    @property
-    def manifest(self) -> Manifest:
-        return self._adapter.manifest
-
-    def launch(self, spec: SessionSpec) -> Launch:
-        return self._adapter.launch(spec)
 
     def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
         connection = self._adapter.connect(spec, process)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
-import sys
 import time
 
 from checkrein.adapters import Turn
 from checkrein.adapters.interrupting import LadderTimes
 from checkrein.conformance.scenario import Arena, scenario
-from checkrein.conformance.scenarios.moves import OLD_ENOUGH, PATIENCE, run, within
-from checkrein.scripted_models import HeldTool, say, shell, tool
+from checkrein.conformance.scenarios.moves import OLD_ENOUGH, PATIENCE, in_a_session_of_its_own, run, within
+from checkrein.scripted_models import say, shell, tool
 
 #: For a harness that will not answer anyhow, in seconds.
 SHORT = LadderTimes(harness=1.0, settle=1.0, tools=1.0, stdin=0.3, term=0.3)
@@ -24,7 +22,7 @@ LEEWAY = 5.0
 async def test_interrupt_turns_that_leave_processes(arena: Arena) -> None:
     stray, first = arena.script.held_tool("stray", ignore_signals=True), arena.script.held_tool("first build")
     job, second = arena.script.held_tool("job"), arena.script.held_tool("second build")
-    line = f"{_in_a_session_of_its_own(stray)} </dev/null >/dev/null 2>&1 & {first.command}"
+    line = f"{in_a_session_of_its_own(stray)} </dev/null >/dev/null 2>&1 & {first.command}"
     start_job = arena.target.kit.background_call(job.command)
     arena.script.main([shell(line, id="call_first")])
     arena.script.main([tool(start_job.name, start_job.input, id="call_job")])
@@ -57,12 +55,6 @@ async def test_interrupt_turns_that_leave_processes(arena: Arena) -> None:
             "listed",
             enforced_by=None,
         )
-
-
-def _in_a_session_of_its_own(held: HeldTool) -> str:
-    """The command of a held tool, out of reach for signals to the process group of the shell."""
-    program = "import os, sys; os.setsid(); os.execv(sys.argv[1], sys.argv[1:])"
-    return f"{shlex.join([sys.executable, '-I', '-S', '-c', program])} {held.command}"
 
 
 async def _unlisted(arena: Arena, turn: Turn) -> list[str]:

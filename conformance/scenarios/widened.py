@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from checkrein.adapters.interface import Connection, HarnessAdapter, Launch, SessionSpec
 from checkrein.adapters.kit_facts import Widening
-from checkrein.adapters.manifest import Manifest
 from checkrein.adapters.transport import HarnessProcess
+from checkrein.adapters.wrapped import WrappedAdapter
 
 
-class Widened(HarnessAdapter):
+class Widened(WrappedAdapter):
     """The harness's own adapter, with words of its command line and of its lines replaced on the way out.
 
     Args:
@@ -19,7 +19,7 @@ class Widened(HarnessAdapter):
     """
 
     def __init__(self, adapter: HarnessAdapter, widening: Widening) -> None:
-        self._adapter = adapter
+        super().__init__(adapter)
         self._widening = widening
         self._replaced: set[str | bytes] = set()
 
@@ -27,10 +27,6 @@ class Widened(HarnessAdapter):
     def applied(self) -> bool:
         """Whether every text that is to be replaced was there."""
         return self._replaced == {*self._widening.argv, *self._widening.lines}
-
-    @property
-    def manifest(self) -> Manifest:
-        return self._adapter.manifest
 
     def launch(self, spec: SessionSpec) -> Launch:
         launch = self._adapter.launch(spec)

@@ -108,12 +108,20 @@ def test_a_failing_clause_gives_status_1_and_a_screen(checkrein_run: RunCommand,
 
 
 def test_only_limits_both_what_runs_and_what_is_reported(checkrein_run: RunCommand, tmp_path: Path) -> None:
-    done = checkrein_run(*on_fake("--only", "interrupt.*.quiet", "--only", "steer.mid-tool.delivered"))
+    done = checkrein_run(
+        *on_fake(
+            "--only", "interrupt.tool-running.*", "--only", "interrupt.idle.*", "--only", "steer.mid-tool.*"
+        )
+    )
     results = read_results(tmp_path / "results.jsonl")
     judged = {check.clause for check in results.checks if check.verdict is Verdict.PASS}
-    assert judged == {"steer.mid-tool.delivered", "interrupt.tool-running.quiet"}
+    assert judged == {
+        "steer.mid-tool.delivered",
+        "interrupt.tool-running.outcome",
+        "interrupt.tool-running.quiet",
+    }
     missing = {check.clause for check in results.checks if check.verdict is Verdict.KIT_ERROR}
-    assert missing == {"interrupt.mid-text.quiet", "interrupt.approval-open.quiet"}, "no scenario judges them"
+    assert missing == {"interrupt.idle.rejected"}, "no scenario judges it"
     assert done.returncode == 1
     assert {run.name for run in results.scenarios} == {
         "test_steer_while_a_tool_runs",

@@ -6,6 +6,7 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import anyio
 import pytest
@@ -16,8 +17,9 @@ from checkrein.conformance.judgements import KitMistake
 from checkrein.conformance.known_failures import Baseline, KnownFailure
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenario_run import ScenarioReport
+from checkrein.conformance.scenarios.moves import judge_quiet, watch_quiet
 from checkrein.conformance.verdicts import EnforcedBy, Verdict
-from checkrein.scripted_models import ViolationKind, hold, say, shell
+from checkrein.scripted_models import ViolationKind, hold, say, shell, silence
 from tests.conformance.conftest import PROGRAM, RunOnFake
 from tests.conformance.fake_harness import kit
 from tests.conformance.fake_harness.adapter import FLAW_VARIABLE
@@ -381,6 +383,38 @@ def test_a_clause_that_the_contract_lacks_cannot_be_declared(run_on_fake: RunOnF
 
     with pytest.raises(KitMistake, match=r"steer\.sideways"):
         run_on_fake(unknown)
+
+
+@pytest.mark.parametrize(("given_up", "quiet"), [(True, Verdict.PASS), (False, Verdict.FAIL)])
+def test_a_request_that_was_on_its_way_when_the_turn_ended_breaks_no_quiet(
+    given_up: bool, quiet: Verdict, run_on_fake: RunOnFake
+) -> None:
+    async def ask_late(arena: Arena) -> None:
+        url = urlsplit(arena.model.base_url)
+        asked = {
+            "model": "fake",
+            "max_tokens": 1,
+            "messages": [{"role": "user", "content": "late"}],
+            "tools": [{"name": "sh", "input_schema": {"type": "object"}}],
+        }
+        body = json.dumps(asked)
+        head = f"POST {url.path}/v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+        async with await anyio.connect_tcp(url.hostname or "", url.port or 0) as connection:
+            await connection.send((head + body).encode())
+            await arena.model.wait_requests(1, timeout=10)
+            if not given_up:
+                await arena.model.quiet_for(1.0, timeout=10)
+
+    @scenario(QUIET)
+    async def late(arena: Arena) -> None:
+        arena.script.main([silence()])
+        async with arena.session(policy="auto"), anyio.create_task_group() as tasks:
+            tasks.start_soon(ask_late, arena)
+            judge_quiet(arena, QUIET, await watch_quiet(arena))
+
+    report = run_on_fake(late)
+    assert verdicts(report) == {QUIET: quiet}, report.checks[0].observed
+    assert ("came after the end" in report.checks[0].observed) is not given_up
 
 
 def test_a_known_failure_is_expected_and_a_stale_entry_fails(run_on_fake: RunOnFake) -> None:

@@ -25,11 +25,11 @@ def test_a_beginning_ends_at_a_dot(contract: Contract) -> None:
 
 
 def test_several_are_joined_in_the_order_of_the_contract(contract: Contract) -> None:
-    assert select_clauses(["interrupt.*.quiet", "steer.idle.rejected"], contract) == (
+    assert select_clauses(["interrupt.mid-text.*", "steer.idle.rejected"], contract) == (
         "steer.idle.rejected",
+        "interrupt.mid-text.outcome",
         "interrupt.mid-text.quiet",
-        "interrupt.tool-running.quiet",
-        "interrupt.approval-open.quiet",
+        "interrupt.mid-text.hang-up",
     )
 
 

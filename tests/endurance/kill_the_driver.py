@@ -143,7 +143,7 @@ def _guards_of(driver: int) -> dict[int, str]:
 
 
 def _record_faults(state: Path, *, tool_ran: bool) -> list[str]:
-    paths = sorted(state.glob("records/*"))
+    paths = sorted(state.glob("records/*.json*"))
     if not paths:
         return ["there is no record, and a tool ran"] if tool_ran else []
     try:

@@ -96,6 +96,27 @@ async def test_a_prompt_and_a_steer_are_on_disk_before_the_harness_has_them(
     assert found == [("go", ()), ("go", ("sending",))]
 
 
+async def test_a_record_is_never_there_without_its_beginning(
+    opened: OpenSession, harness: EchoHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = tmp_path / "state"
+    named: list[tuple[bool, bytes]] = []
+    replace = Path.replace
+
+    def watched(new: Path, name: Path) -> Path:
+        named.append((name.exists(), new.read_bytes()))
+        return replace(new, name)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    async with opened(record_dir=state) as session:
+        await session.start("go")
+        ((was_there, beginning),) = named
+        await harness.newest.emit(closed())
+    assert not was_there
+    assert b'"prompt":"go"' in beginning
+    assert beginning.endswith(b"}\n")
+
+
 async def test_a_line_that_was_not_written_whole_is_left_out(
     opened: OpenSession, harness: EchoHarness, tmp_path: Path
 ) -> None:

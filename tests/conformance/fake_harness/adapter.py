@@ -153,7 +153,8 @@ class FakeAdapter(HarnessAdapter):
         assert spec.endpoint is not None
         flaw = os.environ.get(FLAW_VARIABLE, "none")
         argv = (sys.executable, "-I", str(spec.binary.path), spec.policy.value, flaw)
-        own = {"HOME": str(spec.home), "FAKE_MODEL_URL": spec.endpoint.base_url}
+        model = {"FAKE_MODEL_URL": spec.endpoint.base_url, "FAKE_MODEL_KEY": spec.endpoint.api_key}
+        own = {"HOME": str(spec.home), **model}
         return Launch(argv=argv, environment={**spec.environment, **own}, cwd=spec.cwd)
 
     def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:

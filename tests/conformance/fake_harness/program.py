@@ -54,7 +54,8 @@ class Harness:
             "tools": [{"name": "sh", "input_schema": {"type": "object"}}],
         }
         try:
-            self.connection.request("POST", f"{url.path}/v1/messages", json.dumps(body))
+            key = {"x-api-key": os.environ["FAKE_MODEL_KEY"]}
+            self.connection.request("POST", f"{url.path}/v1/messages", json.dumps(body), key)
             response = self.connection.getresponse()
             answer = json.loads(response.read())
         except (OSError, http.client.HTTPException, ValueError) as fault:

@@ -76,10 +76,7 @@ def test_every_clause_has_one_verdict_on_each_harness_that_it_is_about(
     judged = Counter((check.harness, check.clause) for check in read_results(whole_run.results).checks)
 
     assert judged == Counter(
-        (harness, clause.id)
-        for harness in HARNESSES
-        for clause in contract
-        if clause.is_about(harness)
+        (harness, clause.id) for harness in HARNESSES for clause in contract if clause.is_about(harness)
     )
 
 

@@ -35,7 +35,13 @@ say `enforced_by: adapter`.
 def contract_document(contract: Contract) -> str:
     """The page, as Markdown."""
     return "\n".join(
-        [_HEAD, f"Edition {contract.edition}, sha256 `{contract.digest}`.", *_areas(contract), ""]
+        [
+            _HEAD,
+            f"Edition {contract.edition}, sha256 `{contract.digest}`.",
+            *_areas(contract),
+            *_planned(contract),
+            "",
+        ]
     )
 
 
@@ -60,6 +66,14 @@ def _clause(clause: Clause) -> Iterator[str]:
         notes.append(f"About: {', '.join(clause.harnesses)}.")
     notes.append(f"Since {clause.since}.")
     yield " ".join(notes)
+
+
+def _planned(contract: Contract) -> Iterator[str]:
+    yield "\n## Not judged yet\n"
+    yield "Clauses to come. Their ids are reserved.\n"
+    yield "| clause | level | what will hold | why not yet |\n|---|---|---|---|"
+    for clause in contract.planned:
+        yield f"| `{clause.id}` | {clause.level.value} | {clause.text} | {clause.why_not_yet} |"
 
 
 def main() -> None:

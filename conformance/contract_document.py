@@ -25,10 +25,11 @@ and the file trees before and after.
 | SHOULD | is a warning |
 | INFO | is recorded and never red |
 
-A clause with a capability is `not applicable` on a harness whose manifest says that it has no such capability. A clause
-whose prerequisite is missing is `not testable`, and that fails the run too; a fault of the kit is a `kit error` and is
-never blamed on the harness. Where the harness does not keep a clause by itself and the adapter sees to it, the results
-say `enforced_by: adapter`.
+A clause with a capability is `not applicable` on a harness whose manifest says that it has no such capability. Where
+the manifest says nothing of it, a clause that holds is `drift` (the manifest is out of date), and one that does not is
+a warning. A clause whose prerequisite is missing is `not testable`, and that fails the run too; a fault of the kit is a
+`kit error` and is never blamed on the harness. Where the harness does not keep a clause by itself and the adapter sees
+to it, the results say `enforced_by: adapter`.
 """
 
 

@@ -2,7 +2,7 @@
 
 The life of a session, and what each step can raise:
 
-* before anything runs: `UnknownHarness`, `HarnessMissing`, `Unsupported`, `BadRequest`
+* before anything runs: `UnknownHarness`, `HarnessMissing`, `Unsupported`, `BadRequest`, `NotFilledIn`
 * opening: `TransportError` (the transport's family), `HandshakeFailed`, `SessionNotFound`, `PolicyNotEffective`
 * a turn: `TurnActive`, `NoActiveTurn`, `SteerRejected`, `WithdrawRefused`, `ApprovalStale`, `EventsTaken`
 * any call to the harness: `CallExpired`, `CallRefused`, `HarnessDied`, `SessionClosed`
@@ -60,6 +60,19 @@ class Unsupported(CheckreinError):
     """Raised when the harness lacks the capability that was asked for; nothing has run."""
 
     exit_status = 2
+
+
+class NotFilledIn(CheckreinError):
+    """Raised by an adapter that `checkrein new-adapter` wrote, at a place that its author has not written yet.
+
+    Args:
+        name: of the function, as in its file.
+        file: the `__file__` of its module.
+        todo: what to write there.
+    """
+
+    def __init__(self, name: str, file: str, *, todo: str) -> None:
+        super().__init__(f"`{name}` is not filled in yet", where=file, advice=todo)
 
 
 class HandshakeFailed(CheckreinError):

@@ -1,4 +1,8 @@
-"""What the conformance kit must know of a harness beside its adapter: `KIT` in the adapter package's module `kit`."""
+"""What the conformance kit must know of a harness beside its adapter: `KIT` in the adapter package's module `kit`.
+
+Only the profile is needed to begin with. A clause that needs another fact is not testable until that is told, and says
+which one it is.
+"""
 
 from __future__ import annotations
 
@@ -80,14 +84,14 @@ class KitFacts:
     """One harness, for the kit.
 
     Args:
-        profile: the harness as a scripted model sees it.
+        profile: the harness as a scripted model sees it. The one fact that every scenario needs.
         transcripts: shell patterns, relative to HOME, of the files in which the harness keeps its conversations.
         state: the same for files that any turn may change; a grant in one of them would be seen by its text.
         persistent_grant: the line that answers a question (given as its message) with the harness's own lasting
             grant; the negative control of `allow_always`. None for a harness that has no such grant.
-        widening: see there.
-        wire: see there.
-        interrupt_signs: see there.
+        widening: see there; `session.start.policy-effective` needs it.
+        wire: see there; some clauses of `fault.wire` need it.
+        interrupt_signs: see there; `interrupt.latency` and a few others need it.
         acknowledges_steer: whether a line of the harness (the second one, decoded) acknowledges the line that sent a
             steer (the first one).
         background_call: the call that starts a shell line as a background job, which the model does not wait for.
@@ -103,16 +107,16 @@ class KitFacts:
     """
 
     profile: HarnessProfile
-    transcripts: tuple[str, ...]
-    state: tuple[str, ...]
-    persistent_grant: Callable[[Mapping[str, object]], bytes] | None
-    widening: Widening
-    wire: WireFacts
-    interrupt_signs: InterruptSigns
-    acknowledges_steer: Callable[[WireMessage, WireMessage], bool]
-    background_call: Callable[[str], NativeCall]
-    brief_call: Callable[[str, int], NativeCall]
-    asked_kinds: Callable[[Path], tuple[AskedKind, ...]]
-    unknown_prompt: Callable[[str], bytes]
+    transcripts: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()
+    persistent_grant: Callable[[Mapping[str, object]], bytes] | None = None
+    widening: Widening | None = None
+    wire: WireFacts | None = None
+    interrupt_signs: InterruptSigns | None = None
+    acknowledges_steer: Callable[[WireMessage, WireMessage], bool] | None = None
+    background_call: Callable[[str], NativeCall] | None = None
+    brief_call: Callable[[str, int], NativeCall] | None = None
+    asked_kinds: Callable[[Path], tuple[AskedKind, ...]] | None = None
+    unknown_prompt: Callable[[str], bytes] | None = None
     open_recipes: Mapping[str, OpenRecipe] = field(default_factory=dict[str, OpenRecipe])
     adapter_enforces: frozenset[str] = frozenset()

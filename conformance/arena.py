@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from checkrein.adapters.interface import HarnessAdapter, ModelEndpoint
 from checkrein.adapters.interrupting import LadderTimes
@@ -23,7 +24,11 @@ from checkrein.conformance.run_folder import RunFolder
 from checkrein.conformance.target import Target
 from checkrein.conformance.verdicts import EnforcedBy
 from checkrein.conformance.wire import Wire, WireRow
-from checkrein.scripted_models import ModelRequest, ModelServer, ModelSession, Script, Timeline
+from checkrein.scripted_models import ModelRequest, ModelServer, ModelSession, Script, Timeline, ToolMissing
+from checkrein.scripted_models.answering import native_call
+from checkrein.scripted_models.reply import Call
+
+T = TypeVar("T")
 
 #: The key that harnesses get: long enough to look like one, and worthless.
 DUMMY_KEY = "sk-checkrein-dummy-0000000000000000"
@@ -97,11 +102,21 @@ class Arena:
     def model(self) -> ModelSession:
         """The scripted model; served from the first look on."""
         if self._model is None:
+            self._demand_tools()
             server = self._resources.enter_context(ModelServer(timeline=self.timeline))
             self._model = server.open_session(self.script, self.target.profile)
             # Before the server ends: the run of the scenario verifies, once, and says whose fault it is.
             self._resources.callback(self._model.close, verify=False)
         return self._model
+
+    def _demand_tools(self) -> None:
+        """Make sure, before anything runs, that the harness has the tools that the script calls."""
+        steps = [step for lane in self.script.lanes for step in self.script.steps(lane)]
+        for call in (element for step in steps for element in step.reply if isinstance(element, Call)):
+            try:
+                native_call(self.target.profile.toolset, call)
+            except ToolMissing as missing:
+                raise PrerequisiteUnmet(f"the harness has {missing.what}") from missing
 
     @property
     def served(self) -> ModelSession | None:
@@ -223,6 +238,20 @@ class Arena:
         """
         if not condition:
             raise PrerequisiteUnmet(text)
+
+    def known(self, name: str, fact: T | None) -> T:
+        """A fact about the harness that its adapter's `kit.py` may leave out.
+
+        Args:
+            name: of the field of `KitFacts`.
+            fact: its value.
+
+        Raises:
+            PrerequisiteUnmet: it is left out; what is not judged yet is not testable.
+        """
+        if fact is None:
+            raise PrerequisiteUnmet(f"`kit.py` of the adapter tells `{name}` of the harness (see KitFacts)")
+        return fact
 
     def judge(
         self,

@@ -19,6 +19,7 @@ from checkrein.conformance.commands.doctor import doctor
 from checkrein.conformance.commands.drive import drive_command
 from checkrein.conformance.commands.install import install
 from checkrein.conformance.commands.run import run
+from checkrein.conformance.commands.smoke import smoke
 from checkrein.conformance.rendering import render_error
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ app.command()(install)
 app.command()(doctor)
 app.command("drive")(drive_command)
 app.command()(contract)
+app.command()(smoke)
 
 
 def _print_version(wanted: bool) -> None:

@@ -6,6 +6,7 @@ from checkrein.scripted_models.errors import (
     HeldToolEnded,
     ScriptError,
     ScriptViolation,
+    ToolMissing,
     Violation,
     ViolationKind,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "StepProgress",
     "Timeline",
     "ToolCall",
+    "ToolMissing",
     "ToolResult",
     "Toolset",
     "Usage",

@@ -50,6 +50,18 @@ class DeadlineExceeded(Exception):
         super().__init__(f"waited {seconds:g} s in vain for {waited_for}\n{timeline}")
 
 
+class ToolMissing(Exception):
+    """Raised by a `Toolset` for what the harness has no tool for: a scenario that needs it is not testable.
+
+    Args:
+        what: such as `a tool that edits files`.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"the harness has no {what}")
+        self.what = what
+
+
 class ScriptViolation(Exception):
     """Raised by `verify()` and `close()` when a run departed from its script; prints the merged timeline."""
 

@@ -19,7 +19,10 @@ class NativeCall:
 
 
 class Toolset(Protocol):
-    """How a harness's own tools do the neutral things that scripts ask for."""
+    """How a harness's own tools do the neutral things that scripts ask for.
+
+    Each raises `ToolMissing` where the harness has no such tool.
+    """
 
     def shell(self, command: str) -> NativeCall:
         """Return the call that runs one shell line and waits for it."""

@@ -85,12 +85,12 @@ class TranscriptAtTheEnd:
         # The run folder is named after the scenario, and a harness may write its path with other separators.
         parts = re.split(r"[\W_]+", str(arena.folder.root))
         self._root = re.compile(r"[\W_]+".join(map(re.escape, parts)))
-        arena.wire.when(
-            lambda row: arena.target.kit.interrupt_signs.ends_turn(row.message), lambda _: self._read()
-        )
+        if (signs := arena.target.kit.interrupt_signs) is not None:
+            arena.wire.when(lambda row: signs.ends_turn(row.message), lambda _: self._read())
 
     def judge(self) -> None:
         """Judge whether the interruption was there."""
+        self._arena.known("interrupt_signs", self._arena.target.kit.interrupt_signs)
         observed = "no line ended the turn" if self._words is None else "; ".join(self._words[:3])
         self._arena.judge(
             "interrupt.record.on-disk-first",

@@ -25,7 +25,7 @@ NO_ARGUMENT, NO_TOOL = "no_such_argument", "no_such_tool"
 @scenario("fault.tool-nonzero.receipt", "fault.tool-timeout.receipt", "fault.bad-arguments.receipt")
 async def test_tools_that_fail(arena: Arena) -> None:
     build = arena.script.held_tool("build")
-    brief = arena.target.kit.brief_call(build.command, TOOL_SECONDS)
+    brief = arena.known("brief_call", arena.target.kit.brief_call)(build.command, TOOL_SECONDS)
     real_tool = arena.target.profile.toolset.shell("true").name
     # Quoted apart, so that the output is no part of the command.
     arena.script.main([shell(f"echo the-tool-'out'put; exit {EXIT_STATUS}", id="call_fail")])

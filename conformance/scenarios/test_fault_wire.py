@@ -53,8 +53,8 @@ def _peer(arena: Arena, kind: str, *, at: Moment | None = None, gate: Path | Non
     order = Order(
         kind=kind,
         at=at,
-        lines=wire.unknown,
-        objects=wire.objects,
+        lines=() if wire is None else wire.unknown,
+        objects=() if wire is None else wire.objects,
         record=str(_record(arena)),
         gate=str(gate or ""),
         last_words=LAST_WORDS,
@@ -193,6 +193,7 @@ async def test_a_long_message(arena: Arena) -> None:
 
 @scenario("fault.wire.line-64-mib")
 async def test_a_huge_message_that_nobody_knows(arena: Arena) -> None:
+    arena.known("wire", arena.target.kit.wire)
     await _judge_whole_turn(arena, "line-64-mib", at=AT_THE_ANSWER)
 
 
@@ -203,11 +204,13 @@ async def test_text_between_the_messages(arena: Arena) -> None:
 
 @scenario("fault.wire.unknown-types")
 async def test_messages_of_unknown_kinds(arena: Arena) -> None:
+    arena.known("wire", arena.target.kit.wire)
     await _judge_whole_turn(arena, "unknown-types", at=AT_THE_PROMPT, notice=NoticeKind.UNKNOWN_MESSAGE)
 
 
 @scenario("fault.wire.unknown-fields")
 async def test_unknown_fields(arena: Arena) -> None:
+    arena.known("wire", arena.target.kit.wire)
     await _judge_whole_turn(arena, "unknown-fields")
 
 
@@ -223,7 +226,7 @@ async def test_a_flood_on_standard_error(arena: Arena) -> None:
 
 @scenario("fault.wire.late-message")
 async def test_last_messages_that_come_again(arena: Arena) -> None:
-    end = Moment(way="from_harness", holds=arena.target.kit.wire.ends_turn)
+    end = Moment(way="from_harness", holds=arena.known("wire", arena.target.kit.wire).ends_turn)
     _script_the_turn(arena)
     arena.script.main([say("The second answer.")])
     async with arena.session(policy="auto", adapter=_peer(arena, "late-message", at=end)) as session:

@@ -64,7 +64,7 @@ def _times(
     arena: Arena, called: float, *, hung_up_ms: float | None = None, tool_ended_ms: float | None = None
 ) -> InterruptTimes:
     """What the lines after the call tell. Quiet is the last of all ends."""
-    signs = arena.target.kit.interrupt_signs
+    signs = arena.known("interrupt_signs", arena.target.kit.interrupt_signs)
     later = arena.wire.rows
     asked = _first(later, lambda row: row.at_ms >= called and signs.asks(row.message))
     acknowledged = asked and _first(later, lambda row: signs.acknowledges(asked.message, row.message))

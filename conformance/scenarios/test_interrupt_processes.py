@@ -23,7 +23,7 @@ async def test_interrupt_turns_that_leave_processes(arena: Arena) -> None:
     stray, first = arena.script.held_tool("stray", ignore_signals=True), arena.script.held_tool("first build")
     job, second = arena.script.held_tool("job"), arena.script.held_tool("second build")
     line = f"{in_a_session_of_its_own(stray)} </dev/null >/dev/null 2>&1 & {first.command}"
-    start_job = arena.target.kit.background_call(job.command)
+    start_job = arena.known("background_call", arena.target.kit.background_call)(job.command)
     arena.script.main([shell(line, id="call_first")])
     arena.script.main([tool(start_job.name, start_job.input, id="call_job")])
     arena.script.main([shell(second, id="call_second")])

@@ -72,7 +72,7 @@ async def test_the_policy_that_holds_is_the_one_asked_for(arena: Arena) -> None:
     async with arena.session(policy="ask") as session:
         asked, effective = dict(session.opened.policy_asked), dict(session.opened.policy_effective)
     requests = len(arena.model.requests)
-    widened = Widened(arena.target.adapter, arena.target.kit.widening)
+    widened = Widened(arena.target.adapter, arena.known("widening", arena.target.kit.widening))
     refused = "not refused"
     try:
         async with arena.session(policy="ask", adapter=widened):

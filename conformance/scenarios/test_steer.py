@@ -208,7 +208,8 @@ async def test_steer_while_the_turn_is_being_interrupted(arena: Arena) -> None:
             reasons.append(await _refusal(turn.steer(text)))
         await finish(arena, turn)
         await run(arena, session, "second")
-        asked = arena.wire.sent(lambda row: arena.target.kit.interrupt_signs.asks(row.message))
+        signs = arena.known("interrupt_signs", arena.target.kit.interrupt_signs)
+        asked = arena.wire.sent(lambda row: signs.asks(row.message))
         sent = arena.wire.sent(lambda row: text in row.text)
         seen = times_anywhere(arena, text)
         arena.judge(

@@ -81,13 +81,21 @@ async def test_a_steer_whose_acknowledgement_never_comes(arena: Arena) -> None:
     arena.script.main([shell(build, id="call_build")])
     arena.script.main([say("Adjusted.")])
     text = "whose acknowledgement never comes"
+    acknowledges = arena.known("acknowledges_steer", arena.target.kit.acknowledges_steer)
     lost: list[bytes] = []
+
+    def is_acknowledgement(line: bytes) -> bool:
+        sent = arena.wire.sent(lambda row: text in row.text)
+        if not sent:
+            return False
+        message = msgspec.json.decode(line, type=dict[str, object])
+        return any(acknowledges(row.message, message) for row in sent)
 
     def tamper(connection: Connection) -> None:
         decode, steer, spec = connection.decode, connection.steer, connection.spec
 
         def decode_without(lines: list[bytes]) -> Iterable[NativeEvent]:
-            gone = [line for line in lines if _acknowledges(arena, text, line)]
+            gone = [line for line in lines if is_acknowledgement(line)]
             lost.extend(gone)
             return decode([line for line in lines if line not in gone])
 
@@ -121,11 +129,3 @@ async def test_a_steer_whose_acknowledgement_never_comes(arena: Arena) -> None:
             f"request 2 of {len(arena.model.main_requests)}",
             enforced_by="adapter",
         )
-
-
-def _acknowledges(arena: Arena, text: str, line: bytes) -> bool:
-    sent = arena.wire.sent(lambda row: text in row.text)
-    if not sent:
-        return False
-    message = msgspec.json.decode(line, type=dict[str, object])
-    return any(arena.target.kit.acknowledges_steer(row.message, message) for row in sent)

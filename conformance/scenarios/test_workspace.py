@@ -120,15 +120,15 @@ async def test_a_workspace_cannot_start_a_turn(arena: Arena) -> None:
 async def _unbidden(arena: Arena) -> str:
     """Have the harness open a turn that the session knows nothing of; what is wrong with how that ends, in words."""
     kit = arena.target.kit
+    prompt = arena.known("unknown_prompt", kit.unknown_prompt)
+    signs = arena.known("interrupt_signs", kit.interrupt_signs)
     async with arena.session(policy="ask") as session:
         assert session.link is not None
         begun = arena.timeline.rows[-1].n
-        await session.link.process.send(kit.unknown_prompt(session.id))
+        await session.link.process.send(prompt(session.id))
         try:
             await arena.wire.wait(
-                lambda row: (
-                    row.direction is Direction.FROM_HARNESS and kit.interrupt_signs.ends_turn(row.message)
-                ),
+                lambda row: row.direction is Direction.FROM_HARNESS and signs.ends_turn(row.message),
                 PATIENCE,
                 what="the end of a turn that the host did not open",
                 after=begun,

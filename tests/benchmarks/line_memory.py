@@ -38,6 +38,7 @@ def huge_line(harness: str, case: str, size: int) -> list[bytes]:
         case "an unknown message":
             facts = import_module(f"checkrein.adapters.{harness}.kit").KIT
             assert isinstance(facts, KitFacts)
+            assert facts.wire is not None
             line = next(text for text in facts.wire.unknown if "PADDING" in text)
             return [line.encode().replace(b"PADDING", b"x" * size)]
         case "an unknown field":

@@ -18,6 +18,7 @@ from checkrein.conformance.commands.contract import contract
 from checkrein.conformance.commands.doctor import doctor
 from checkrein.conformance.commands.drive import drive_command
 from checkrein.conformance.commands.install import install
+from checkrein.conformance.commands.new_adapter import new_adapter
 from checkrein.conformance.commands.run import run
 from checkrein.conformance.commands.smoke import smoke
 from checkrein.conformance.rendering import render_error
@@ -35,6 +36,7 @@ app.command()(doctor)
 app.command("drive")(drive_command)
 app.command()(contract)
 app.command()(smoke)
+app.command("new-adapter")(new_adapter)
 
 
 def _print_version(wanted: bool) -> None:

@@ -28,8 +28,8 @@ from checkrein.adapters.codex.messages import (
     as_json,
 )
 from checkrein.adapters.codex.received import ThreadOpened
-from checkrein.adapters.errors import BadRequest
 from checkrein.adapters.interface import Launch, ModelEndpoint, Origin, SessionSpec
+from checkrein.adapters.own_places import home_of, refuse_inside_workspace
 from checkrein.adapters.policy import Policy
 
 #: the provider that stands for `SessionSpec.endpoint`
@@ -57,7 +57,7 @@ def codex_home(spec: SessionSpec) -> Path:
         return spec.home / ".codex"
     if given := spec.environment.get("CODEX_HOME"):
         return Path(given)
-    return _home(spec) / ".codex"
+    return home_of(spec) / ".codex"
 
 
 def launch(spec: SessionSpec) -> Launch:
@@ -67,13 +67,7 @@ def launch(spec: SessionSpec) -> Launch:
         BadRequest: the workspace holds HOME or CODEX_HOME, so that its files would be the user's configuration.
     """
     directory = codex_home(spec)
-    for name, holder in (("HOME", _home(spec)), ("CODEX_HOME", directory)):
-        if holder.resolve().is_relative_to(spec.cwd):
-            raise BadRequest(
-                f"the workspace holds the harness's {name}: what lies in it would be the user's own configuration",
-                where=f"{name}={holder}, workspace {spec.cwd}",
-                advice="choose a directory below it as the workspace, or another home",
-            )
+    refuse_inside_workspace(spec, {"HOME": home_of(spec), "CODEX_HOME": directory})
     environment = dict(spec.environment)
     if spec.home is not None:
         temporary = spec.home / "tmp"
@@ -87,10 +81,6 @@ def launch(spec: SessionSpec) -> Launch:
     # Not the workspace: nothing that is looked up beside the process may come from there.
     neutral = directory if directory.is_dir() else Path("/")
     return Launch(argv=tuple(argv), environment=environment, cwd=neutral)
-
-
-def _home(spec: SessionSpec) -> Path:
-    return spec.home if spec.home is not None else Path(spec.environment.get("HOME") or Path.home())
 
 
 def _overrides(spec: SessionSpec) -> dict[str, str | int | bool]:

@@ -21,8 +21,9 @@ from pathlib import Path
 
 import msgspec
 
-from checkrein.adapters.errors import BadRequest, SessionNotFound
+from checkrein.adapters.errors import SessionNotFound
 from checkrein.adapters.interface import Launch, ModelEndpoint, Origin, SessionSpec
+from checkrein.adapters.own_places import home_of, refuse_inside_workspace
 from checkrein.adapters.policy import Policy
 
 #: the extension that is loaded into pi
@@ -65,13 +66,7 @@ def launch(spec: SessionSpec) -> Launch:
         SessionNotFound: there is no conversation of that id in this workspace.
     """
     directory = _directory(spec)
-    for name, holder in (("HOME", _home(spec)), (DIRECTORY_VARIABLE, directory)):
-        if holder.resolve().is_relative_to(spec.cwd):
-            raise BadRequest(
-                f"the workspace holds the harness's {name}: what lies in it would be the user's own configuration",
-                where=f"{name}={holder}, workspace {spec.cwd}",
-                advice="choose a directory below it as the workspace, or another home",
-            )
+    refuse_inside_workspace(spec, {"HOME": home_of(spec), DIRECTORY_VARIABLE: directory})
     sessions = _sessions(directory, spec.cwd)
     environment = dict(spec.environment)
     if spec.home is not None:
@@ -126,13 +121,9 @@ def token_of(spec: SessionSpec) -> str:
     return hmac.new(_SECRET, subject, hashlib.sha256).hexdigest()[:32]
 
 
-def _home(spec: SessionSpec) -> Path:
-    return spec.home if spec.home is not None else Path(spec.environment.get("HOME") or Path.home())
-
-
 def _directory(spec: SessionSpec) -> Path:
     """The user's own directory, with the login in it; one of ours where the endpoint is given."""
-    own = _home(spec) / ".pi"
+    own = home_of(spec) / ".pi"
     if spec.endpoint is not None:
         return own / "checkrein"
     given = None if spec.home is not None else spec.environment.get(DIRECTORY_VARIABLE)

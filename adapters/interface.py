@@ -137,7 +137,8 @@ class Launch:
     """How to start the process.
 
     Args:
-        argv: the command line; it begins with the `command` of the binary.
+        argv: the command line, an absolute path first; it begins with the `command` of the binary, unless something
+            else has to start that.
         environment: the complete environment.
         cwd: the directory of the process, which need not be the workspace.
     """

@@ -6,6 +6,7 @@ stops it. The first step that fails ends the smoke: it is the next thing to writ
 
 from checkrein.conformance.smoke.declared import DECLARED_STEPS
 from checkrein.conformance.smoke.live import LIVE_STEPS
-from checkrein.conformance.smoke.running import Failed, Passed, smoke
+from checkrein.conformance.smoke.running import Failed, Passed, run_live, smoke
+from checkrein.conformance.smoke.steps import Trial
 
-__all__ = ["DECLARED_STEPS", "LIVE_STEPS", "Failed", "Passed", "smoke"]
+__all__ = ["DECLARED_STEPS", "LIVE_STEPS", "Failed", "Passed", "Trial", "run_live", "smoke"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import CoroutineType
 from typing import Any, ParamSpec, TypeVar, cast
 
 import anyio
@@ -88,13 +89,18 @@ def smoke(request: str, runs: Path) -> Iterator[Passed | Failed]:
             yield _failed(step.name, error, where="", advice="correct that")
             return
     for step in LIVE_STEPS:
-        result = _run(step, trial)
+        result = run_live(step, trial)
         yield result
         if isinstance(result, Failed):
             return
 
 
-def _run(step: LiveStep, trial: Trial) -> Passed | Failed:
+def run_live(step: LiveStep, trial: Trial) -> Passed | Failed:
+    """Try one step on the real program.
+
+    Args:
+        trial: of which every declared step went well.
+    """
     folder = RunFolder(root=trial.runs / folder_name(step.name))
     folder.root.mkdir(parents=True)
     watched = Watched(trial.adapter)
@@ -220,7 +226,7 @@ class Watched(WrappedAdapter):
         connection.answer = self._noting(connection.answer)
         return connection
 
-    def _noting(self, call: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+    def _noting(self, call: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, CoroutineType[Any, Any, R]]:
         async def noting(*args: P.args, **kwargs: P.kwargs) -> R:
             with self._noted():
                 return await call(*args, **kwargs)

@@ -36,6 +36,7 @@ from checkrein.adapters.native import (
     TurnOpened,
     TurnStatus,
 )
+from checkrein.adapters.own_places import home_of, refuse_inside_workspace
 from checkrein.adapters.transport import BrokenTransport, HarnessProcess
 
 #: In the environment of the driver: how the fake harness misbehaves (see `program.py`).
@@ -43,7 +44,7 @@ FLAW_VARIABLE = "FAKE_HARNESS_FLAW"
 
 _LACKS = frozenset({Capability.FORK})
 
-#: What its manifest says nothing of.
+#: What its manifest leaves open.
 _LEFT_OPEN = frozenset({Capability.USAGE})
 
 
@@ -142,9 +143,8 @@ class FakeAdapter(HarnessAdapter):
 
     @property
     def manifest(self) -> Manifest:
-        capabilities = {
-            one: Support.NO if one in _LACKS else Support.YES for one in Capability if one not in _LEFT_OPEN
-        }
+        capabilities = dict.fromkeys(Capability, Support.YES)
+        capabilities |= dict.fromkeys(_LACKS, Support.NO) | dict.fromkeys(_LEFT_OPEN, Support.UNKNOWN)
         return Manifest(
             name="fake",
             title="Fake",
@@ -154,6 +154,7 @@ class FakeAdapter(HarnessAdapter):
         )
 
     def launch(self, spec: SessionSpec) -> Launch:
+        refuse_inside_workspace(spec, {"HOME": home_of(spec)})
         assert spec.home is not None
         assert spec.endpoint is not None
         flaw = os.environ.get(FLAW_VARIABLE, "none")

@@ -92,6 +92,8 @@ class KitFacts:
         widening: see there; `session.start.policy-effective` needs it.
         wire: see there; some clauses of `fault.wire` need it.
         interrupt_signs: see there; `interrupt.latency` and a few others need it.
+        asks: whether a line of the harness, decoded, asks its host something and waits; None where exactly the lines
+            with an `id` or a `request_id` of their own do.
         acknowledges_steer: whether a line of the harness (the second one, decoded) acknowledges the line that sent a
             steer (the first one).
         background_call: the call that starts a shell line as a background job, which the model does not wait for.
@@ -113,6 +115,7 @@ class KitFacts:
     widening: Widening | None = None
     wire: WireFacts | None = None
     interrupt_signs: InterruptSigns | None = None
+    asks: Callable[[WireMessage], bool] | None = None
     acknowledges_steer: Callable[[WireMessage, WireMessage], bool] | None = None
     background_call: Callable[[str], NativeCall] | None = None
     brief_call: Callable[[str, int], NativeCall] | None = None

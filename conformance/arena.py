@@ -116,7 +116,7 @@ class Arena:
             try:
                 native_call(self.target.profile.toolset, call)
             except ToolMissing as missing:
-                raise PrerequisiteUnmet(f"the harness has {missing.what}") from missing
+                raise PrerequisiteUnmet(f"the harness has a {missing.what}") from missing
 
     @property
     def served(self) -> ModelSession | None:

@@ -54,7 +54,7 @@ class ToolMissing(Exception):
     """Raised by a `Toolset` for what the harness has no tool for: a scenario that needs it is not testable.
 
     Args:
-        what: such as `a tool that edits files`.
+        what: such as `tool that edits files`.
     """
 
     def __init__(self, what: str) -> None:

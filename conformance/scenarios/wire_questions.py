@@ -8,7 +8,10 @@ from checkrein.conformance.wire import WireRow
 
 def question_about(arena: Arena, call_id: str) -> WireRow | None:
     """The question about a call: the newest line of the harness that names the call and can be answered."""
-    asked = arena.wire.received(lambda row: call_id in row.text and _can_be_answered(row))
+    asks = arena.target.kit.asks
+    asked = arena.wire.received(
+        lambda row: call_id in row.text and (_can_be_answered(row) if asks is None else asks(row.message))
+    )
     return asked[-1] if asked else None
 
 

@@ -64,7 +64,12 @@ DEFECTS: dict[str, Defect] = {
             "native.pi.abort-ends-dialog",
             "native.pi.nobody-to-ask",
         ),
-        among=(*ONE_ANSWER, "native.pi.*"),
+        among=(
+            *ONE_ANSWER,
+            "native.pi.dialog-holds-call",
+            "native.pi.abort-ends-dialog",
+            "native.pi.nobody-to-ask",
+        ),
         install=altered((ASKING, "return undefined;")),
     ),
     "pi's gate runs nothing": Defect(

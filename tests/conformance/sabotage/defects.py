@@ -11,9 +11,11 @@ from tests.conformance.sabotage import (
     answering,
     approving,
     faulting,
+    gating,
     guarding,
     interrupting,
     meddling,
+    minding_pi,
     outliving,
     recording,
     sessions,
@@ -39,6 +41,8 @@ DEFECTS: dict[str, Defect] = {
         outliving,
         trusting,
         wiring,
+        gating,
+        minding_pi,
     )
     for name, defect in module.DEFECTS.items()
 }

@@ -100,7 +100,7 @@ def write_into_the_workspace(launch: Launch, spec: SessionSpec) -> Launch:
         (
             launched(lambda launch, _: replace(launch, argv=("fake",))),
             "launch",
-            "does not name the program",
+            "begin with an absolute path: fake",
             "launch.py",
         ),
         (

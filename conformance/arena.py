@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from checkrein.adapters.interface import HarnessAdapter, ModelEndpoint
 from checkrein.adapters.interrupting import LadderTimes
+from checkrein.adapters.manifest import Capability, Support
 from checkrein.adapters.opening import open_session
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.session import Session
@@ -169,8 +170,12 @@ class Arena:
             adapter: instead of the harness's own, for a scenario that meddles with it on purpose.
 
         Raises:
+            PrerequisiteUnmet: it declares that it cannot resume, or fork.
             CheckreinError: whatever `open_session` raises.
         """
+        for wanted, capability in ((resume, Capability.RESUME), (fork, Capability.FORK)):
+            lacks = self.target.manifest.support(capability) is Support.NO
+            self.require(wanted is None or not lacks, f"the harness can {capability.value} a conversation")
         begun = time.monotonic()
         async with open_session(
             adapter or self.target.adapter,

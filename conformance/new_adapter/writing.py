@@ -71,7 +71,7 @@ def _rendered(names: AdapterNames, npm: str | None) -> Iterator[tuple[str, str]]
         # What the package is written for: the next version that may break it is the next minor one.
         "version": re.sub(r"^(\d+\.\d+).*", r"\1", version("checkrein")),
     }
-    for place, template in _templates(files(__package__).joinpath("templates")):
+    for place, template in _templates(files("checkrein.conformance.new_adapter").joinpath("templates")):
         if place == INSTALL_TABLE and npm is None:
             continue
         target = re.sub("^package/", f"{names.package}/", place).replace("NAME", names.package)

@@ -47,14 +47,7 @@ def live(step: str, trial: Trial) -> Passed | Failed:
     return run_live(next(each for each in LIVE_STEPS if each.name == step), trial)
 
 
-def manifest(**changes: object) -> Break:
-    changed = Manifest(
-        **{
-            name: getattr(honest_manifest, name)
-            for name in ("name", "title", "vendor", "dialects", "capabilities")
-        }
-        | changes
-    )
+def declaring(changed: Manifest) -> Break:
     return lambda monkeypatch: monkeypatch.setattr(FakeAdapter, "manifest", changed)
 
 
@@ -92,10 +85,20 @@ def write_into_the_workspace(launch: Launch, spec: SessionSpec) -> Launch:
 @pytest.mark.parametrize(
     ("broken", "step", "words", "file"),
     [
-        (manifest(name="other"), "manifest", "'other'", "manifest.toml"),
-        (manifest(vendor=""), "manifest", "`vendor` is empty", "manifest.toml"),
-        (manifest(dialects=("smoke-signals",)), "manifest", "smoke-signals", "manifest.toml"),
-        (manifest(capabilities={Capability.STEER: Support.YES}), "manifest", "interrupt", "manifest.toml"),
+        (declaring(replace(honest_manifest, name="other")), "manifest", "'other'", "manifest.toml"),
+        (declaring(replace(honest_manifest, vendor="")), "manifest", "`vendor` is empty", "manifest.toml"),
+        (
+            declaring(replace(honest_manifest, dialects=("smoke-signals",))),
+            "manifest",
+            "smoke-signals",
+            "manifest.toml",
+        ),
+        (
+            declaring(replace(honest_manifest, capabilities={Capability.STEER: Support.YES})),
+            "manifest",
+            "interrupt",
+            "manifest.toml",
+        ),
         (launched(write_into_the_workspace), "launch", "settings.json", "launch.py"),
         (
             launched(lambda launch, _: replace(launch, argv=("fake",))),
@@ -269,7 +272,11 @@ def test_what_is_declared_as_no_is_not_tried(
     fake_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lacks = (Capability.APPROVALS, Capability.STEER)
-    manifest(capabilities={**honest_manifest.capabilities, **dict.fromkeys(lacks, Support.NO)})(monkeypatch)
+    declaring(
+        replace(
+            honest_manifest, capabilities={**honest_manifest.capabilities, **dict.fromkeys(lacks, Support.NO)}
+        )
+    )(monkeypatch)
     trial, _ = declared(FAKE, tmp_path)
 
     seen = [live(step, trial) for step in ("question", "steer")]

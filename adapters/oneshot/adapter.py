@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob
 from pathlib import Path
 
@@ -117,6 +117,10 @@ class OneShotAdapter(HarnessAdapter):
                 advice="give the session one, or make that word optional in oneshot.toml",
             ) from None
         return (*spec.binary.command, *words)
+
+    def bare_run(self, spec: SessionSpec, prompt: str) -> Launch:
+        """The run of a prompt without the starter and without anybody who follows it."""
+        return replace(self.launch(spec), argv=self.command_line(spec, prompt))
 
     def connect(self, spec: SessionSpec, process: HarnessProcess) -> Connection:
         """See `HarnessAdapter.connect`."""

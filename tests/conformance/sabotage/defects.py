@@ -21,6 +21,7 @@ from tests.conformance.sabotage import (
     sessions,
     steering,
     trusting,
+    unasked,
     wiring,
 )
 from tests.conformance.sabotage.defect import Defect
@@ -43,6 +44,7 @@ DEFECTS: dict[str, Defect] = {
         wiring,
         gating,
         minding_pi,
+        unasked,
     )
     for name, defect in module.DEFECTS.items()
 }

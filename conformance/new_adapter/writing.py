@@ -68,7 +68,7 @@ def _rendered(names: AdapterNames, npm: str | None) -> Iterator[tuple[str, str]]
         **asdict(names),
         "npm": npm,
         "capabilities": tuple(Capability),
-        # What the package is written for: the next version that may break it is the next minor one.
+        # What the package is written for.
         "version": re.sub(r"^(\d+\.\d+).*", r"\1", version("checkrein")),
     }
     for place, template in _templates(files("checkrein.conformance.new_adapter").joinpath("templates")):

@@ -18,6 +18,7 @@ from checkrein.conformance.commands.contract import contract
 from checkrein.conformance.commands.doctor import doctor
 from checkrein.conformance.commands.drive import drive_command
 from checkrein.conformance.commands.install import install
+from checkrein.conformance.commands.report import report
 from checkrein.conformance.commands.run import run
 from checkrein.conformance.rendering import render_error
 
@@ -29,6 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(run)
+app.command()(report)
 app.command()(install)
 app.command()(doctor)
 app.command("drive")(drive_command)

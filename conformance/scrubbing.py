@@ -39,7 +39,7 @@ _KEY = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_KEYS)})")
 #: A value that is a secret by the name before it; the name stays.
 _NAMED = re.compile(
     r"(?i)((?:api[_-]?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|id[_-]?token|client[_-]?secret|password"
-    r"|passwd|secret|authorization)\\?[\"']?\s*[:=]\s*\\?[\"']?(?:Bearer |Basic )?)(?!\[key\])([^\s\"'\\,;&<>{}()\[\]]{6,})"
+    r"|passwd|secret|authorization)\\?[\"']?\s*[:=]\s*\\?[\"']?(?:Bearer |Basic )?)(?!\[key\]|Bearer |Basic )([^\s\"'\\,;&<>{}()\[\]]{6,})"
 )
 _BEARER = re.compile(r"(?i)\b(Bearer )(?!\[key\])[A-Za-z0-9._~+/=-]{8,}")
 _IN_ADDRESS = re.compile(r"(?<=://)[^\s/@:\"']+:[^\s/@\"']+(?=@)")

@@ -44,7 +44,9 @@ def report(
     ] = ReportFormat.TERMINAL,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="PATH", help="A file; for badges a folder. Else: standard output."),
+        typer.Option(
+            "--out", "-o", metavar="PATH", help="A file; for badges a folder. Else: standard output."
+        ),
     ] = None,
 ) -> None:
     """Show results: matrix on a terminal, Markdown, JUnit XML, an HTML page, or badges."""

@@ -33,7 +33,11 @@ def render_junit(results: Results, contract: Contract, scrubber: Scrubber) -> st
     }
     root = ET.Element(
         "testsuites",
-        {"name": "checkrein", **totals, "time": f"{sum(float(suite.attrib['time']) for suite in suites):.3f}"},
+        {
+            "name": "checkrein",
+            **totals,
+            "time": f"{sum(float(suite.attrib['time']) for suite in suites):.3f}",
+        },
     )
     root.extend(suites)
     ET.indent(root)
@@ -43,9 +47,7 @@ def render_junit(results: Results, contract: Contract, scrubber: Scrubber) -> st
 def _suite(results: Results, harness: HarnessUnderTest, contract: Contract, scrubber: Scrubber) -> ET.Element:
     key = (harness.name, harness.version)
     checks = [check for check in results.checks if (check.harness, check.version) == key]
-    seconds = {
-        run.name: run.seconds for run in results.scenarios if (run.harness, run.version) == key
-    }
+    seconds = {run.name: run.seconds for run in results.scenarios if (run.harness, run.version) == key}
     cases: list[ET.Element] = []
     for check in checks:
         # A scenario yields several checks: its time stands at the first of them, so that the sum is right.
@@ -99,11 +101,7 @@ def _case(check: Check, seconds: float, contract: Contract, scrubber: Scrubber) 
             f"expected: {scrubber.text(check.expected)}",
             f"observed: {observed}",
             *([f"enforced by: {check.enforced_by.value}"] if check.enforced_by is not None else []),
-            *(
-                [f"kept in: {scrubber.text(check.evidence.run_folder)}"]
-                if check.evidence.run_folder
-                else []
-            ),
+            *([f"kept in: {scrubber.text(check.evidence.run_folder)}"] if check.evidence.run_folder else []),
         ]
     )
     match check.verdict:

@@ -240,9 +240,11 @@ def _links(check: Check, out: Path, scrubber: Scrubber) -> tuple[tuple[str, str]
     for name, path in wanted:
         if not path.is_file():
             continue
-        address = Path(os.path.relpath(path.resolve(), out.resolve().parent)).as_posix()
-        if scrubber.text(f"/{address.lstrip('./')}") == f"/{address.lstrip('./')}":
-            links.append((name, address))
+        target, start = path.resolve(), out.resolve().parent
+        common = os.path.commonpath([target, start])
+        # Of two places in one home an address names what lies below it; of others it would name the home.
+        if scrubber.text(str(target)) == str(target) or scrubber.text(common) != common:
+            links.append((name, Path(os.path.relpath(target, start)).as_posix()))
     return tuple(links)
 
 

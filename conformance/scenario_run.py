@@ -104,6 +104,7 @@ def run_scenario(
         declared=declared,
         left_out=frozenset(clause.id for clause in clauses if not clause.is_about(target.harness)),
         not_applicable=frozenset(clause.id for clause in declared if target.lacks(clause)),
+        undeclared=frozenset(clause.id for clause in declared if target.says_nothing_of(clause)),
     )
     folder = RunFolder(
         root=runs / folder_name(target.label) / folder_name(scenario.name.removeprefix("test_"))

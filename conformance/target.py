@@ -89,6 +89,10 @@ class Target:
         """Whether the harness declares that it cannot do what the clause is about."""
         return clause.capability is not None and self.manifest.support(clause.capability) is Support.NO
 
+    def says_nothing_of(self, clause: Clause) -> bool:
+        """Whether the harness leaves open whether it can do what the clause is about."""
+        return clause.capability is not None and self.manifest.support(clause.capability) is Support.UNKNOWN
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetRequest:

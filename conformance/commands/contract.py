@@ -25,6 +25,9 @@ def contract(
     chosen = loaded.in_order(select_clauses(clauses or [], loaded))
     for clause in chosen:
         console.print(_in_full(clause) if clauses else _line(clause), soft_wrap=True)
+    if not clauses:
+        planned = ", ".join(clause.id for clause in loaded.planned)
+        console.print(f"not judged yet: {planned}", soft_wrap=True)
 
 
 def _line(clause: Clause) -> Text:

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from checkrein.adapters.errors import CheckreinError
+from checkrein.conformance.commands.compare import compare
 from checkrein.conformance.commands.contract import contract
 from checkrein.conformance.commands.doctor import doctor
 from checkrein.conformance.commands.drive import drive_command
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(report)
+app.command()(compare)
 app.command()(install)
 app.command()(doctor)
 app.command("drive")(drive_command)

@@ -58,7 +58,7 @@ def written_for(results: Results, file: Path, scrubber: Scrubber) -> Results:
 
 
 def place_in_run(place: str, run_folder: str) -> str:
-    """A place from the folder of the run on, where it lies in there: who reads a report has no use for the whole path."""
+    """A place from the folder of the run on, if it lies there: who reads a report has no use for the whole path."""
     path = Path(place)
     return str(path.relative_to(run_folder)) if run_folder and path.is_relative_to(run_folder) else place
 

@@ -15,10 +15,13 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 KEY, USER = "[key]", "[user]"
 
 #: Names of accounts that many machines have, or that are words of the texts themselves: they tell nothing.
-_ORDINARY_NAMES = frozenset(
-    "root admin administrator user users runner ubuntu debian vagrant node nobody build builder agent agents worker "
-    "test tests dev checkrein claude codex harness driver model person home workspace".split()
-)
+# fmt: off
+_ORDINARY_NAMES = frozenset({
+    "root", "admin", "administrator", "user", "users", "runner", "ubuntu", "debian", "vagrant", "node", "nobody",
+    "build", "builder", "agent", "agents", "worker", "test", "tests", "dev", "checkrein", "claude", "codex", "harness",
+    "driver", "model", "person", "home", "workspace",
+})
+# fmt: on
 _SHORTEST_NAME = 3
 
 #: Texts that are keys by their looks: model APIs, code forges, clouds, package registries, chat, JSON web tokens.
@@ -38,8 +41,9 @@ _KEY = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_KEYS)})")
 
 #: A value that is a secret by the name before it; the name stays.
 _NAMED = re.compile(
-    r"(?i)((?:api[_-]?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|id[_-]?token|client[_-]?secret|password"
-    r"|passwd|secret|authorization)\\?[\"']?\s*[:=]\s*\\?[\"']?(?:Bearer |Basic )?)(?!\[key\]|Bearer |Basic )([^\s\"'\\,;&<>{}()\[\]]{6,})"
+    r"(?i)((?:api[_-]?key|access[_-]?token|auth[_-]?token|refresh[_-]?token|id[_-]?token|client[_-]?secret"
+    r"|password|passwd|secret|authorization)\\?[\"']?\s*[:=]\s*\\?[\"']?(?:Bearer |Basic )?)"
+    r"(?!\[key\]|Bearer |Basic )([^\s\"'\\,;&<>{}()\[\]]{6,})"
 )
 _BEARER = re.compile(r"(?i)\b(Bearer )(?!\[key\])[A-Za-z0-9._~+/=-]{8,}")
 _IN_ADDRESS = re.compile(r"(?<=://)[^\s/@:\"']+:[^\s/@\"']+(?=@)")

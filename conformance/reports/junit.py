@@ -48,10 +48,8 @@ def _suite(results: Results, harness: HarnessUnderTest, contract: Contract, scru
     key = (harness.name, harness.version)
     checks = [check for check in results.checks if (check.harness, check.version) == key]
     seconds = {run.name: run.seconds for run in results.scenarios if (run.harness, run.version) == key}
-    cases: list[ET.Element] = []
-    for check in checks:
-        # A scenario yields several checks: its time stands at the first of them, so that the sum is right.
-        cases.append(_case(check, seconds.pop(check.scenario, 0.0), contract, scrubber))
+    # A scenario yields several checks: its time stands at the first of them, so that the sum is right.
+    cases = [_case(check, seconds.pop(check.scenario, 0.0), contract, scrubber) for check in checks]
     suite = ET.Element(
         "testsuite",
         {

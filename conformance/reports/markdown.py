@@ -17,6 +17,7 @@ MOST_RED = 12
 _MARKS = {
     Verdict.PASS: "✅",
     Verdict.NOT_APPLICABLE: "➖",
+    Verdict.DRIFT: "🧭",
     Verdict.WARN: "⚠️",
     Verdict.EXPECTED_FAIL: "📌",
     Verdict.FAIL: "❌",

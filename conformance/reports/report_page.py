@@ -27,13 +27,12 @@ from checkrein.conformance.verdicts import EnforcedBy, Verdict
 LOOKED_AT = Detail(rows=400, characters=900)
 PASSED = Detail(rows=40, characters=160)
 
-_NEEDS_A_LOOK = frozenset(
-    {Verdict.FAIL, Verdict.NOT_TESTABLE, Verdict.KIT_ERROR, Verdict.WARN, Verdict.EXPECTED_FAIL}
-)
+_NEEDS_A_LOOK = frozenset(set(Verdict) - {Verdict.PASS, Verdict.NOT_APPLICABLE})
 
 _MARKS = {
     Verdict.PASS: "✓",
     Verdict.NOT_APPLICABLE: "–",
+    Verdict.DRIFT: "≠",
     Verdict.WARN: "!",
     Verdict.EXPECTED_FAIL: "=",
     Verdict.FAIL: "✗",

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -143,8 +144,8 @@ def _told(row: _Row) -> tuple[str, object]:
     """What a row is called, and its content."""
     data = {name: value for name, value in row.data.items() if name != "session"}
     match row.kind, data:
-        case "to_harness" | "from_harness", {"message": dict() as message}:
-            return _told_message(message)  # pyright: ignore[reportUnknownArgumentType] any JSON
+        case "to_harness" | "from_harness", {"message": dict()}:
+            return _told_message(cast("Mapping[str, object]", data["message"]))
         case "to_harness" | "from_harness" | "stderr", {"text": str() as text}:
             return ("stderr" if row.kind == "stderr" else "a line"), _COLOUR.sub("", text)
         case "request", {"fresh": str() as fresh}:
@@ -162,7 +163,7 @@ def _told(row: _Row) -> tuple[str, object]:
 
 
 def _told_message(message: Mapping[str, object]) -> tuple[str, object]:
-    """A message on any of the wires: JSON-RPC's method, or the type and its subtype; what says that again is left out."""
+    """A message on any of the wires: JSON-RPC's method, or the type and its subtype; then the rest of it."""
     match message:
         case {"method": str() as method, **rest}:
             return method, rest.get("params", rest)
@@ -172,7 +173,8 @@ def _told_message(message: Mapping[str, object]) -> tuple[str, object]:
             return f"answer to {key}", result
         case {"type": str() as kind, **rest}:
             inner = rest.get("request") or rest.get("response") or rest.get("event") or rest
-            subtype = inner.get("subtype", inner.get("type")) if isinstance(inner, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] any JSON
+            members = cast("Mapping[str, object]", inner if isinstance(inner, dict) else {})
+            subtype = members.get("subtype") or members.get("type")
             return (f"{kind} {subtype}" if isinstance(subtype, str) else kind), rest
         case _:
             return "a message", message

@@ -113,7 +113,7 @@ def kept_run(folder: Path, rows: list[dict[str, object]]) -> Evidence:
     scenario = folder / "codex@0.171.0" / "it"
     (scenario / "requests").mkdir(parents=True)
     (scenario / "requests" / "001.json").write_text("{}", encoding="utf-8")
-    lines = [
+    lines: list[dict[str, object]] = [
         {"n": number, "at_ms": number * 10.0, "source": "note", "kind": "remark", "data": {}, **row}
         for number, row in enumerate(rows, start=1)
     ]
@@ -125,9 +125,21 @@ def kept_run(folder: Path, rows: list[dict[str, object]]) -> Evidence:
 #: A turn in which all four lanes have something to say.
 ROWS: list[dict[str, object]] = [
     {"source": "person", "kind": "types", "data": {"text": "stop"}},
-    {"source": "driver", "kind": "to_harness", "data": {"message": {"id": 3, "method": "turn/steer", "params": {"text": NASTY}}}},
-    {"source": "harness", "kind": "from_harness", "data": {"message": {"type": "system", "subtype": "init", "cwd": "/home/jane/work"}}},
+    {
+        "source": "driver",
+        "kind": "to_harness",
+        "data": {"message": {"id": 3, "method": "turn/steer", "params": {"text": NASTY}}},
+    },
+    {
+        "source": "harness",
+        "kind": "from_harness",
+        "data": {"message": {"type": "system", "subtype": "init", "cwd": "/home/jane/work"}},
+    },
     {"source": "process", "kind": "tool_started", "data": {"pid": 7, "tool": "build", "session": "s"}},
     {"source": "model", "kind": "request", "data": {"number": 1, "lane": "main", "fresh": "x" * 5000}},
-    {"source": "harness", "kind": "stderr", "data": {"text": "\x1b[31mERROR\x1b[0m key sk-ant-REDACTED"}},
-]  # fmt: skip
+    {
+        "source": "harness",
+        "kind": "stderr",
+        "data": {"text": "\x1b[31mERROR\x1b[0m key sk-ant-REDACTED"},
+    },
+]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -18,10 +17,18 @@ from tests.conformance.reports.example_results import CODEX, ROWS, check, every_
 SCRUBBER = Scrubber(home=Path("/home/jane"), user="jane")
 
 
-def timelines(page: str) -> list[dict[str, object]]:
+class Embedded(msgspec.Struct):
+    """A timeline in the page: each row is its number, milliseconds, lane, title and text."""
+
+    total: int
+    missing: str
+    rows: list[tuple[int, int, str, str, str]]
+
+
+def timelines(page: str) -> list[Embedded]:
     found = re.search(r'<script type="application/json" id="timelines">(.*?)</script>', page, re.DOTALL)
     assert found is not None
-    return json.loads(found[1])
+    return msgspec.json.decode(found[1], type=list[Embedded])
 
 
 def of_one_failure(contract: Contract, folder: Path, rows: list[dict[str, object]]) -> Results:
@@ -60,8 +67,7 @@ def test_texts_of_a_harness_are_escaped(contract: Contract) -> None:
 def test_the_timeline_is_embedded_scrubbed_and_in_lanes(contract: Contract, tmp_path: Path) -> None:
     page = render_page(of_one_failure(contract, tmp_path, ROWS), contract, SCRUBBER, out=None)
     (timeline,) = timelines(page)
-    rows = timeline["rows"]
-    assert isinstance(rows, list)
+    rows = timeline.rows
     assert [row[2] for row in rows] == ["person", "driver", "harness", "harness", "model", "harness"]
     assert [row[3] for row in rows][:3] == ["types", "turn/steer", "system init"]
     assert "jane" not in page
@@ -91,11 +97,8 @@ def test_a_transcript_that_is_gone_is_said_to_be_gone(contract: Contract, tmp_pa
     results = of_one_failure(contract, tmp_path, ROWS)
     Path(results.checks[0].evidence.transcript).unlink()
     (timeline,) = timelines(render_page(results, contract, SCRUBBER, out=tmp_path / "r.html"))
-    assert timeline == {
-        "total": 0,
-        "missing": "the transcript cannot be read: No such file or directory",
-        "rows": [],
-    }
+    missing = "the transcript cannot be read: No such file or directory"
+    assert timeline == Embedded(total=0, missing=missing, rows=[])
 
 
 def test_of_a_long_timeline_the_ends_and_the_evidence_are_shown(contract: Contract, tmp_path: Path) -> None:
@@ -107,10 +110,8 @@ def test_of_a_long_timeline_the_ends_and_the_evidence_are_shown(contract: Contra
         run_folder=str(tmp_path),
     )
     (timeline,) = timelines(render_page(results, contract, SCRUBBER, out=None))
-    shown = timeline["rows"]
-    assert isinstance(shown, list)
-    numbers = [row[0] for row in shown]
-    assert timeline["total"] == 3000
+    numbers = [row[0] for row in timeline.rows]
+    assert timeline.total == 3000
     assert len(numbers) == 40
     assert {1, 2, 3000} <= set(numbers)
     assert numbers == sorted(numbers)

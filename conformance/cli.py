@@ -18,6 +18,7 @@ from checkrein.conformance.commands.compare import compare
 from checkrein.conformance.commands.contract import contract
 from checkrein.conformance.commands.doctor import doctor
 from checkrein.conformance.commands.drive import drive_command
+from checkrein.conformance.commands.gate import gate
 from checkrein.conformance.commands.install import install
 from checkrein.conformance.commands.report import report
 from checkrein.conformance.commands.run import run
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(report)
 app.command()(compare)
+app.command()(gate)
 app.command()(install)
 app.command()(doctor)
 app.command("drive")(drive_command)

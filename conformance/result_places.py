@@ -95,7 +95,7 @@ def _whole(place: str, folder: Path) -> str:
     if not place:
         return ""
     path = Path(place)
-    if path.parts[0] == "~":
+    if path.parts[:1] == ("~",):
         path = path.expanduser()
     # Also right for an absolute path: what stands before it is dropped.
     return str(folder / path)

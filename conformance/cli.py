@@ -20,6 +20,8 @@ from checkrein.conformance.commands.doctor import doctor
 from checkrein.conformance.commands.drive import drive_command
 from checkrein.conformance.commands.gate import gate
 from checkrein.conformance.commands.install import install
+from checkrein.conformance.commands.merge import merge
+from checkrein.conformance.commands.plan import plan
 from checkrein.conformance.commands.report import report
 from checkrein.conformance.commands.run import run
 from checkrein.conformance.rendering import render_error
@@ -35,6 +37,8 @@ app.command()(run)
 app.command()(report)
 app.command()(compare)
 app.command()(gate)
+app.command()(plan)
+app.command()(merge)
 app.command()(install)
 app.command()(doctor)
 app.command("drive")(drive_command)

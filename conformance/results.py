@@ -184,9 +184,14 @@ def finish(
 ) -> Results:
     """Put a run together, in an order that does not depend on when each scenario ended: contract, then harness."""
     clause_place = {clause_id: number for number, clause_id in enumerate(contract.ids)}
+
+    def place(clause: str) -> tuple[int, str]:
+        # Results of an older contract may have a clause that this one has not: it comes last.
+        return clause_place.get(clause, len(clause_place)), clause
+
     column = {(harness.name, harness.version): number for number, harness in enumerate(header.harnesses)}
     ordered = tuple(
-        sorted(checks, key=lambda check: (clause_place[check.clause], column[check.harness, check.version]))
+        sorted(checks, key=lambda check: (place(check.clause), column[check.harness, check.version]))
     )
     runs = tuple(sorted(scenarios, key=lambda run: (run.name, column[run.harness, run.version])))
     return Results(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -112,7 +113,8 @@ def write_report(text: str, path: Path) -> None:
         partial.write_text(text, encoding="utf-8", newline="\n")
         partial.replace(path)
     except OSError as fault:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
         raise BadRequest(
             f"the report cannot be written: {fault.strerror}",
             where=str(path),

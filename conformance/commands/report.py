@@ -49,13 +49,19 @@ def report(
             "--out", "-o", metavar="PATH", help="A file; for badges a folder. Else: standard output."
         ),
     ] = None,
+    links: Annotated[
+        bool,
+        typer.Option(
+            "--links/--no-links", help="In HTML: link transcripts that are there; not in a page that travels."
+        ),
+    ] = True,
 ) -> None:
     """Show results: matrix on a terminal, Markdown, JUnit XML, an HTML page, or badges."""
     results = read_results(file)
     if format is ReportFormat.BADGE:
         _write_badges(results, out)
         return
-    text = _rendered(results, format, out)
+    text = _rendered(results, format, out, links=links)
     if out is None:
         typer.echo(text, nl=False)
     else:
@@ -63,7 +69,7 @@ def report(
         typer.echo(f"written: {out}")
 
 
-def _rendered(results: Results, format: ReportFormat, out: Path | None) -> str:
+def _rendered(results: Results, format: ReportFormat, out: Path | None, *, links: bool) -> str:
     contract, scrubber = load_contract(), scrubber_of_this_machine()
     match format:
         case ReportFormat.MARKDOWN:
@@ -71,7 +77,7 @@ def _rendered(results: Results, format: ReportFormat, out: Path | None) -> str:
         case ReportFormat.JUNIT:
             return render_junit(results, contract, scrubber)
         case ReportFormat.HTML:
-            return render_page(results, contract, scrubber, out=out)
+            return render_page(results, contract, scrubber, out=out if links else None)
         case ReportFormat.TERMINAL | ReportFormat.BADGE:
             return _terminal(results, plain=out is not None)
 

@@ -13,7 +13,6 @@ from importlib.resources import files
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
 
 from checkrein.conformance.clauses import Contract, Level
 from checkrein.conformance.reports.timeline import Detail, LaneTimeline, read_lanes
@@ -102,8 +101,8 @@ def render_page(results: Results, contract: Contract, scrubber: Scrubber, *, out
         _environment()
         .get_template("report.html")
         .render(
-            style=Markup(style),
-            script=Markup(script),
+            style=style,
+            script=script,
             style_hash=_hash(style),
             script_hash=_hash(script),
             timelines=_embedded(timelines),
@@ -155,7 +154,7 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _embedded(timelines: Iterable[LaneTimeline]) -> Markup:
+def _embedded(timelines: Iterable[LaneTimeline]) -> str:
     """JSON inside a script element: no text in it can end the element."""
     data = [
         {
@@ -168,7 +167,7 @@ def _embedded(timelines: Iterable[LaneTimeline]) -> Markup:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)
+    return text
 
 
 def _timelines(results: Results, scrubber: Scrubber) -> tuple[list[LaneTimeline], dict[str, int]]:

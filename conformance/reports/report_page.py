@@ -15,6 +15,7 @@ from pathlib import Path
 import jinja2
 
 from checkrein.conformance.clauses import Contract, Level
+from checkrein.conformance.matrix import SHORT_WORDS
 from checkrein.conformance.reports.timeline import Detail, LaneTimeline, read_lanes
 from checkrein.conformance.result_places import place_in_run
 from checkrein.conformance.results import Check, Results
@@ -24,7 +25,7 @@ from checkrein.conformance.verdicts import EnforcedBy, Verdict
 #: Of the scenario of a check that needs a look, nearly all is shown; of the others, enough to follow them: a whole run
 #: of two harnesses (360 scenarios) stays below 4 MB.
 LOOKED_AT = Detail(rows=400, characters=900)
-PASSED = Detail(rows=40, characters=160)
+PASSED = Detail(rows=40, characters=110)
 
 _NEEDS_A_LOOK = frozenset(set(Verdict) - {Verdict.PASS, Verdict.NOT_APPLICABLE})
 
@@ -47,6 +48,7 @@ class _ShownCheck:
     Args:
         key: its place on the page, `c12`.
         text: of the clause; "" when this kit does not know it.
+        short: the verdict in a word, for narrow windows.
         expected: "" when it is the clause's text again.
         timeline: its place among the timelines; None when the scenario left none.
         links: names and relative addresses of files that lie beside the page.
@@ -60,6 +62,7 @@ class _ShownCheck:
     level: str
     verdict: str
     words: str
+    short: str
     mark: str
     red: bool
     enforced_by: str
@@ -208,6 +211,7 @@ def _shown_check(
         level=check.level.value,
         verdict=check.verdict.value,
         words=check.verdict.words,
+        short=SHORT_WORDS.get(check.verdict, check.verdict.words),
         mark=_MARKS[check.verdict],
         red=check.is_red,
         enforced_by="" if check.enforced_by is None else check.enforced_by.value,

@@ -12,7 +12,7 @@ from typing import cast
 
 import msgspec
 
-from checkrein.adapters.shown import shown
+from checkrein.adapters.shown import shown, visible
 from checkrein.conformance.scrubbing import Json, Scrubber
 
 
@@ -136,8 +136,14 @@ def _lane_row(row: _Row, detail: Detail, scrubber: Scrubber) -> LaneRow:
         at_ms=row.at_ms,
         lane=_LANES.get(row.source, Lane.NOTE),
         title=shown(scrubber.text(title), limit=80),
-        text=shown(scrubber.text(text), limit=detail.characters),
+        text=_beginning(scrubber.text(text), detail.characters),
     )
+
+
+def _beginning(text: str, limit: int) -> str:
+    """The beginning of a text, with how much is left out: of a message the end tells least."""
+    rest = len(text) - limit
+    return visible(text) if rest <= 0 else f"{visible(text[:limit])}… ({rest} more characters)"
 
 
 def _told(row: _Row) -> tuple[str, object]:

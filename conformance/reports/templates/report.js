@@ -15,11 +15,12 @@
 
   // A timeline is drawn when its check is opened for the first time: a page with hundreds of checks stays quick.
   const SHORT = 110;
+  const MARK = "… (1000000 more characters)".length;
 
   const told = (title, text) => {
     const what = element("div", "what");
     what.append(element("b", "", title), " ");
-    if (text.length <= SHORT) {
+    if (text.length <= SHORT + MARK) {
       what.append(element("code", "", text));
       return what;
     }

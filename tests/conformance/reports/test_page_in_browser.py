@@ -160,7 +160,7 @@ def test_a_long_text_of_the_timeline_is_cut_and_can_be_opened(shown: Shown) -> N
     row = page.locator(".in-model")
     expect(row.locator("pre")).to_be_hidden()
     row.locator("summary").click()
-    expect(row.locator("pre")).to_contain_text("characters not shown")
+    expect(row.locator("pre")).to_contain_text("more characters")
 
 
 def test_nothing_is_wider_than_the_window(shown: Shown) -> None:

@@ -309,6 +309,11 @@ class Connection(ABC):
     def holds_grants(self) -> bool:
         """Whether the process remembers a grant that must not outlive the turn (it is renewed before the next)."""
 
+    @property
+    def tells_progress(self) -> bool:
+        """Whether the harness says something while it works, so that a long silence means that it is stuck."""
+        return True
+
     def is_own_process(self, process: ProcessInfo) -> bool:
         """Whether a process that appeared during a turn belongs to the harness itself (a server or helper of its
         own), rather than to a tool of the turn. Such a process outlives an interrupt."""

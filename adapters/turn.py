@@ -309,7 +309,8 @@ class Turn:
             self._state = TurnState.RUNNING
         self._tell(TurnStarted(turn_id=self.id, native_id=event.native_id))
         self._opened.set()
-        self._tasks.start_soon(self._watch_silence)
+        if self._link.connection.tells_progress:
+            self._tasks.start_soon(self._watch_silence)
 
     def _close(self, event: TurnClosed) -> None:
         self._closed = event

@@ -32,6 +32,7 @@ class Clause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         source: why it is a clause: the design, or a fact seen on the wire.
         since: the edition that brought it.
         capability: what the harness must be able to do for the clause to apply; None when it always applies.
+        without: what the harness must declare not to be able to do for the clause to apply.
         harnesses: the harnesses that it is about; None for all.
     """
 
@@ -41,6 +42,7 @@ class Clause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     source: str
     since: str
     capability: Capability | None = None
+    without: Capability | None = None
     harnesses: tuple[str, ...] | None = None
 
     @property

@@ -25,7 +25,8 @@ and the file trees before and after.
 | SHOULD | is a warning |
 | INFO | is recorded and never red |
 
-A clause with a capability is `not applicable` on a harness whose manifest says that it has no such capability. Where
+A clause with a capability is `not applicable` on a harness whose manifest says that it has no such capability; one that
+is only about harnesses without a capability applies where the manifest says so. Where
 the manifest says nothing of it, a clause that holds is `drift` (the manifest is out of date), and one that does not is
 a warning. A clause whose prerequisite is missing is `not testable`, and that fails the run too; a fault of the kit is a
 `kit error` and is never blamed on the harness. Where the harness does not keep a clause by itself and the adapter sees
@@ -63,6 +64,8 @@ def _clause(clause: Clause) -> Iterator[str]:
     notes = [f"Why: {clause.source}"]
     if clause.capability is not None:
         notes.append(f"Capability: `{clause.capability.value}`.")
+    if clause.without is not None:
+        notes.append(f"Only without: `{clause.without.value}`.")
     if clause.harnesses is not None:
         notes.append(f"About: {', '.join(clause.harnesses)}.")
     notes.append(f"Since {clause.since}.")

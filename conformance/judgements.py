@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from checkrein.conformance.clauses import Clause
@@ -47,7 +47,7 @@ class Judgements:
     Args:
         declared: the clauses that the scenario declares and that are about the harness.
         left_out: declared clauses that are about other harnesses; judging them is allowed and does nothing.
-        not_applicable: those of `declared` whose capability the harness declares not to have.
+        not_applicable: those of `declared` that do not apply to what the harness declares, each with why.
         undeclared: those of `declared` whose capability the harness says nothing of.
     """
 
@@ -56,7 +56,7 @@ class Judgements:
         *,
         declared: Sequence[Clause],
         left_out: frozenset[str] = frozenset(),
-        not_applicable: frozenset[str] = frozenset(),
+        not_applicable: Mapping[str, str] | None = None,
         undeclared: frozenset[str] = frozenset(),
     ) -> None:
         self._declared = {clause.id: clause for clause in declared}
@@ -64,13 +64,12 @@ class Judgements:
         self._undeclared = undeclared
         self._made: dict[str, Judgement] = {}
         for clause in declared:
-            if clause.id in not_applicable:
-                assert clause.capability is not None
+            if (why := (not_applicable or {}).get(clause.id)) is not None:
                 self._made[clause.id] = Judgement(
                     clause=clause,
                     verdict=Verdict.NOT_APPLICABLE,
                     expected=clause.text,
-                    observed=f"the harness declares that it has no {clause.capability.value}",
+                    observed=why,
                 )
         self._fixed = frozenset(self._made)
 

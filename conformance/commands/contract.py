@@ -38,6 +38,8 @@ def _in_full(clause: Clause) -> Text:
     about = ", ".join(clause.harnesses) if clause.harnesses else "every harness"
     if clause.capability is not None:
         about += f" that can do: {clause.capability.value}"
+    if clause.without is not None:
+        about += f" that declares that it cannot do: {clause.without.value}"
     return Text.assemble(
         (f"\n{clause.id} ", "bold"),
         f"{clause.level.value}\n{clause.text}\n",

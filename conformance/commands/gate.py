@@ -89,4 +89,4 @@ def _exact(harness: str, version: str, console: Console) -> str:
         return text  # what is missing is installed before the run
     with InstallProgress(text, console) as progress:
         installed = install_harness(text, on_progress=progress.show)
-    return f"{installed.harness}@{installed.version}"
+    return f"{harness}@{installed.version}"

@@ -11,8 +11,7 @@ import anyio
 import pexpect
 
 from checkrein.conformance.scenario import Arena, scenario
-from checkrein.conformance.scenarios.driver_command import drive_arguments, drive_environment
-from checkrein.conformance.scenarios.moves import PATIENCE
+from checkrein.conformance.scenarios.driver_command import STARTING, drive_arguments, drive_environment
 from checkrein.scripted_models import HeldTool, say, shell
 
 #: How long the command may take from ctrl-c to its end, in seconds.
@@ -22,7 +21,7 @@ UNTIL_EXIT = 15.0
 SHOWN_CHARACTERS = 300
 
 
-@scenario("drive.ctrl-c.exit-130")
+@scenario("drive.ctrl-c.exit-130", seconds=120.0)
 async def test_ctrl_c_on_the_driver_command(arena: Arena) -> None:
     build = arena.script.held_tool("build")
     arena.script.main([say("Building."), shell(build, id="call_build")])
@@ -75,7 +74,7 @@ async def _press_ctrl_c(terminal: pexpect.spawn[str], tool: HeldTool) -> tuple[b
         before = anyio.CancelScope()
         tasks.start_soon(follow)
         with before:
-            await tool.running_for(0.5, timeout=2 * PATIENCE)
+            await tool.running_for(0.5, timeout=STARTING)
         pressed = not before.cancelled_caught
         if pressed:
             terminal.sendintr()

@@ -52,7 +52,8 @@ class Header(
         started_at: UTC, RFC 3339.
         command: the command line.
         only: the clause patterns that the run was limited to; empty for all.
-        run_folder: where transcripts and workspaces are kept.
+        run_folder: where transcripts and workspaces are kept; in a file, relative to the file's folder if it lies
+            there.
     """
 
     format: int = FORMAT
@@ -73,8 +74,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Where to look.
 
     Args:
-        run_folder: the kept folder of the scenario; "" when it never ran.
-        transcript: the merged timeline, JSON Lines; "" when there is none.
+        run_folder: the kept folder of the scenario; "" when it never ran. In a file, relative to that of the run.
+        transcript: the merged timeline, JSON Lines; "" when there is none. In a file, relative to that of the run.
         wire_rows: numbers of rows in the transcript.
         model_requests: numbers of requests; `requests/NNN.json` in the run folder.
     """

@@ -6,8 +6,11 @@ import re
 from pathlib import Path
 
 import msgspec
+import pytest
 
-from checkrein.conformance.clauses import Contract
+from checkrein.conformance.clauses import Contract, Level
+from checkrein.conformance.reports.junit import render_junit
+from checkrein.conformance.reports.markdown import render_markdown
 from checkrein.conformance.reports.report_page import render_page
 from checkrein.conformance.results import Results
 from checkrein.conformance.scrubbing import Scrubber
@@ -126,3 +129,15 @@ def test_results_of_another_contract_are_told_to_be(contract: Contract) -> None:
     notice = "judged by another contract"
     assert notice in render_page(other, contract, SCRUBBER, out=None)
     assert notice not in render_page(results, contract, SCRUBBER, out=None)
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+@pytest.mark.parametrize("level", list(Level))
+def test_every_verdict_can_be_shown_everywhere(contract: Contract, verdict: Verdict, level: Level) -> None:
+    one = check("steer.idle.rejected", CODEX, verdict, level=level)
+    results = results_of(contract, one, harnesses=(CODEX,))
+    assert f"</span> 1 {verdict.words}" in render_page(results, contract, SCRUBBER, out=None)
+    assert f" {verdict.words} |" in render_markdown(results, contract, SCRUBBER)
+    assert ("<failure" in render_junit(results, contract, SCRUBBER)) is (
+        one.is_red and verdict is Verdict.FAIL
+    )

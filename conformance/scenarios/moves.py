@@ -229,7 +229,7 @@ async def settle(arena: Arena) -> None:
 
 def judge_outcome(arena: Arena, clause: str, *outcomes: Outcome) -> None:
     """Judge the outcome of an interrupted turn, or of several in the same window."""
-    by = BY_FORCE if arena.target.manifest.support(Capability.LIVE_CONTROL) is Support.NO else BY_THE_HARNESS
+    by = stoppers(arena)
     arena.judge(
         clause,
         holds=all(_is_interrupted(outcome, by) for outcome in outcomes),
@@ -237,6 +237,12 @@ def judge_outcome(arena: Arena, clause: str, *outcomes: Outcome) -> None:
         observed="; ".join(_shown(outcome) for outcome in outcomes),
         enforced_by="adapter",
     )
+
+
+def stoppers(arena: Arena) -> frozenset[str]:
+    """What may have stopped an interrupted turn, by the words of the record."""
+    takes_commands = arena.target.manifest.support(Capability.LIVE_CONTROL) is not Support.NO
+    return BY_THE_HARNESS if takes_commands else BY_FORCE
 
 
 def _is_interrupted(outcome: Outcome, by: frozenset[str]) -> bool:

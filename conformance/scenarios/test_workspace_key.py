@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 from checkrein.adapters.errors import BadRequest
 from checkrein.conformance.arena import DUMMY_KEY
+from checkrein.conformance.file_tree import files_below
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import PATIENCE, finish, next_approval
 from checkrein.scripted_models import say, shell
@@ -75,9 +77,9 @@ def _holders(pid: int) -> Iterator[str]:
 
 
 def _files_with_key(*roots: Path) -> Iterator[Path]:
-    for root in roots:
-        for path in root.rglob("*"):
-            if path.is_file() and not path.is_symlink() and DUMMY_KEY.encode() in path.read_bytes():
+    for path in files_below(*roots):
+        with suppress(FileNotFoundError):  # the harness works meanwhile
+            if DUMMY_KEY.encode() in path.read_bytes():
                 yield path
 
 

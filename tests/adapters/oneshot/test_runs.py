@@ -12,6 +12,7 @@ import pytest
 from checkrein.adapters.errors import CallRefused, SessionNotFound, SteerReason, SteerRejected, Unsupported
 from checkrein.adapters.interface import HarnessBinary
 from checkrein.adapters.outcome import OutcomeStatus, StoppedBy
+from checkrein.adapters.transport import Direction
 from tests.adapters.oneshot.conftest import MakeAdapter, OpenSession
 
 pytestmark = pytest.mark.anyio
@@ -110,8 +111,12 @@ async def test_any_policy_but_auto_is_refused_before_anything_runs(
     make: MakeAdapter, opened: OpenSession, policy: str
 ) -> None:
     seen: list[bytes] = []
+
+    def tap(direction: Direction, line: bytes) -> None:
+        seen.append(line)
+
     with pytest.raises(Unsupported):
-        async with opened(make(text_of(ANSWER)), policy=policy, tap=lambda _, line: seen.append(line)):
+        async with opened(make(text_of(ANSWER)), policy=policy, tap=tap):
             pytest.fail("it was opened")
     assert seen == []
 

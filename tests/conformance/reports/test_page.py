@@ -31,6 +31,7 @@ class Embedded(msgspec.Struct):
 def timelines(page: str) -> list[Embedded]:
     found = re.search(r'<script type="application/json" id="timelines">(.*?)</script>', page, re.DOTALL)
     assert found is not None
+    assert "<" not in found[1], "it could end the element, or begin a comment"
     return msgspec.json.decode(found[1], type=list[Embedded])
 
 

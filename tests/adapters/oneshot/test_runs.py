@@ -49,6 +49,29 @@ async def test_without_words_to_resume_with_there_is_one_turn_only(
             await session.start("again")
 
 
+STAYING = """
+import json, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+print(json.dumps({"type": "done", "answer": f"{child.pid}"}), flush=True)
+child.wait()
+print(json.dumps({"type": "done", "answer": "once more"}), flush=True)
+"""
+
+
+async def test_a_program_that_stays_after_its_last_line_is_ended_and_what_it_started_with_it(
+    make: MakeAdapter, opened: OpenSession
+) -> None:
+    words = json.dumps(["-c", STAYING.replace("{", "{{").replace("}", "}}"), "{prompt}"])
+    rule = '[[output.rules]]\nwhen = { type = "done" }\ntext = "answer"\nlast = true\n'
+    adapter = make(f'[commands]\nprompt = {words}\n[output]\nformat = "json-lines"\n{rule}')
+    async with opened(adapter) as session:
+        with anyio.fail_after(30):
+            outcome = await (await session.start("go")).outcome()
+        assert outcome.status is OutcomeStatus.COMPLETED, outcome.reason
+        assert outcome.text.isdigit()
+        assert not psutil.pid_exists(int(outcome.text))
+
+
 async def test_a_status_that_is_not_0_fails_the_turn_with_the_last_words(
     make: MakeAdapter, opened: OpenSession
 ) -> None:

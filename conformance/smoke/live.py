@@ -18,6 +18,7 @@ from checkrein.conformance.scenarios.moves import (
     finish,
     next_approval,
     settle,
+    watch_quiet,
     within,
 )
 from checkrein.conformance.smoke.steps import LiveStep, StepFailed
@@ -158,8 +159,7 @@ async def interrupt(arena: Arena) -> str:
         begun = time.monotonic()
         outcome = await within(arena, "the interrupt", turn.interrupt())
         seconds = time.monotonic() - begun
-        await build.ended(timeout=PATIENCE)
-        left = [" ".join(process.cmdline)[:80] for process in arena.processes(without_harness=True)]
+        quiet = await watch_quiet(arena, build)
     if (outcome.status.value, outcome.exit_status) != ("interrupted", 130):
         raise StepFailed(
             f"the turn {_shown(outcome)}", advice="the TurnClosed of an interrupted turn says INTERRUPTED"
@@ -174,9 +174,9 @@ async def interrupt(arena: Arena) -> str:
             f"the manifest says interrupt = yes, and it took the kill ladder to stop the turn: {outcome.reason}",
             advice="see what the harness answers to its interrupt",
         )
-    if left or outcome.survivors:
+    if not quiet.holds:
         raise StepFailed(
-            f"alive after the interrupt: {'; '.join(left) or len(outcome.survivors)}",
+            f"not quiet after the interrupt: {quiet.words}",
             advice="do in `settle` what the harness still needs to be quiet",
         )
     by = cast("StoppedBy", outcome.stopped_by).value

@@ -12,7 +12,14 @@ from enum import StrEnum
 from pathlib import Path
 
 from checkrein.adapters.errors import CheckreinError
-from checkrein.adapters.provision import HarnessCache, find_source, known_harnesses, locate_harness
+from checkrein.adapters.provision import (
+    HarnessCache,
+    HarnessRequest,
+    find_bundled,
+    find_source,
+    known_harnesses,
+    locate_harness,
+)
 from checkrein.adapters.provision.npm import find_node, node_version, npm_version
 from checkrein.adapters.provision.pins import default_version
 from checkrein.conformance.offline import probe_offline
@@ -110,6 +117,9 @@ def _free_disk(cache: HarnessCache) -> Finding:
 
 def _harness(name: str, cache: HarnessCache) -> Finding:
     try:
+        if (bundled := find_bundled(HarnessRequest(name=name, version=None))) is not None:
+            detail = f"{bundled.version} (comes with its adapter), sha256 {bundled.binary_sha256[:16]}…"
+            return Finding(subject=name, state=State.PRESENT, detail=detail)
         pinned = default_version(find_source(name))
     except CheckreinError as error:
         return Finding(subject=name, state=State.MISSING, detail=error.what, advice=error.advice)

@@ -51,8 +51,7 @@ def acp_kit_facts(
             ends_turn=('"stopReason":',),
             unknown=(
                 '{"jsonrpc":"2.0","method":"_checkrein/unknown","params":{"text":"PADDING"}}',
-                '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"-","update":'
-                '{"sessionUpdate":"checkrein_unknown"}}}',
+                '{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"checkrein_unknown"}}}',
                 '{"jsonrpc":"2.0","id":"checkrein-unknown","result":{"text":"nobody asked"}}',
                 '{"jsonrpc":"2.0","checkrein":"neither a call nor an answer"}',
             ),

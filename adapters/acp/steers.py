@@ -1,8 +1,8 @@
 """Steers under way: from the agent's word that it took one to the proof that the model was asked with it.
 
 An agent that shows steers sends a `user_message_chunk` when one joins the conversation, with the id that we gave it
-where it takes ids, else known by its text. It was delivered when something of the model follows. One that shows none has
-only its word: `injected`, and then the end of the turn.
+where it takes ids, else known by its text. It was delivered when something of the model follows. One that shows none
+has only its word: `injected`, and then the end of the turn.
 """
 
 from __future__ import annotations

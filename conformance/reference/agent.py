@@ -1,4 +1,4 @@
-"""The reference agent: `python -I agent.py [--policy ask|auto] [--instructions FILE]`, ACP on standard input and output.
+"""The reference agent: `python -I agent.py [--policy ask|auto] [--instructions FILE]`, ACP on its standard streams.
 
 Where its model is, it learns from the environment: REFERENCE_MODEL_URL, _KEY, _NAME, _RETRIES, _SILENCE. Nothing else
 is read: no configuration of a user, none of a workspace. Several conversations may be open; each has one turn at most.
@@ -57,7 +57,7 @@ class _Meta(msgspec.Struct, frozen=True):
     steering: _Steering = _Steering()
 
 
-class _Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What a request of the client may hold."""
 
     session_id: str = ""
@@ -73,7 +73,9 @@ class _Params(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 @dataclass(slots=True)
-class _Conversation:
+class Conversation:
+    """One that is open; it has one turn at most."""
+
     setting: Setting
     mode: str
     turn: Turn | None = None
@@ -93,9 +95,9 @@ class Agent:
         self._home = home
         self._policy = policy
         self._memory = memory
-        self._conversations: dict[str, _Conversation] = {}
+        self._conversations: dict[str, Conversation] = {}
         self._threads: list[threading.Thread] = []
-        self._methods: Mapping[str, Callable[[_Params], dict[str, object]]] = {
+        self._methods: Mapping[str, Callable[[Params], dict[str, object]]] = {
             "initialize": self._initialize,
             "session/new": self._new,
             "session/load": self._load,
@@ -119,7 +121,7 @@ class Agent:
 
     def _serve(self, request: Incoming) -> None:
         try:
-            params = msgspec.json.decode(request.params, type=_Params)
+            params = msgspec.json.decode(request.params, type=Params)
             if request.method == "session/prompt" and request.id is not None:
                 self._prompt(request.id, params)
                 return
@@ -142,7 +144,7 @@ class Agent:
 
     # The methods
 
-    def _initialize(self, _: _Params) -> dict[str, object]:
+    def _initialize(self, _: Params) -> dict[str, object]:
         return {
             "protocolVersion": PROTOCOL_VERSION,
             "agentInfo": {"name": "reference", "title": "Reference", "version": VERSION},
@@ -151,23 +153,23 @@ class Agent:
             "_meta": {"steering": {"supported": True}},
         }
 
-    def _new(self, params: _Params) -> dict[str, object]:
+    def _new(self, params: Params) -> dict[str, object]:
         return self._opened(Session.new(self._home), params)
 
-    def _load(self, params: _Params) -> dict[str, object]:
+    def _load(self, params: Params) -> dict[str, object]:
         session = Session.load(params.session_id, self._home)
         for message in session.messages:
             self._replay(session, message.get("role"), message.get("content"))
         return {"modes": self._opened(session, params)["modes"]}
 
-    def _fork(self, params: _Params) -> dict[str, object]:
+    def _fork(self, params: Params) -> dict[str, object]:
         return self._opened(Session.fork(params.session_id, self._home), params)
 
-    def _opened(self, session: Session, params: _Params) -> dict[str, object]:
+    def _opened(self, session: Session, params: Params) -> dict[str, object]:
         setting = Setting(
             client=self._client, model=self._model, session=session, cwd=Path(params.cwd), memory=self._memory
         )
-        self._conversations[session.id] = _Conversation(setting, self._policy)
+        self._conversations[session.id] = Conversation(setting, self._policy)
         modes = [{"id": name, "name": name, "description": words} for name, words in MODES.items()]
         return {
             "sessionId": session.id,
@@ -181,7 +183,7 @@ class Agent:
             update = {"sessionUpdate": kinds[role], "content": {"type": "text", "text": text}}
             self._client.notify("session/update", {"sessionId": session.id, "update": update})
 
-    def _set_mode(self, params: _Params) -> dict[str, object]:
+    def _set_mode(self, params: Params) -> dict[str, object]:
         conversation = self._conversation(params)
         if params.mode_id not in MODES:
             raise Refusal(INVALID_PARAMS, f"there is no mode {params.mode_id!r}")
@@ -190,30 +192,32 @@ class Agent:
         self._client.notify("session/update", {"sessionId": params.session_id, "update": update})
         return {}
 
-    def _cancel(self, params: _Params) -> dict[str, object]:
+    def _cancel(self, params: Params) -> dict[str, object]:
         turn = self._conversation(params).turn
         if turn is not None:
             turn.cancel()
         return {}
 
-    def _steer(self, params: _Params) -> dict[str, object]:
+    def _steer(self, params: Params) -> dict[str, object]:
         turn = self._conversation(params).turn
         steer = Steer(id=params.meta.steering.message_id, text=params.text)
         if turn is not None and turn.steer(steer):
             return {"outcome": "injected"}
         return {"outcome": "promptRequired", "reason": "noRunningTurn"}
 
-    def _prompt(self, request_id: RequestId, params: _Params) -> None:
+    def _prompt(self, request_id: RequestId, params: Params) -> None:
         conversation = self._conversation(params)
         if conversation.turn is not None:
             raise Refusal(INVALID_REQUEST, "another turn is already in progress")
-        turn = Turn(conversation.setting, params.text, asks=conversation.mode == "ask")
-        conversation.turn = turn
+        turn = conversation.turn = self._turn(conversation, params.text)
         thread = threading.Thread(target=self._run, args=(request_id, conversation, turn), daemon=True)
         self._threads = [each for each in self._threads if each.is_alive()] + [thread]
         thread.start()
 
-    def _run(self, request_id: RequestId, conversation: _Conversation, turn: Turn) -> None:
+    def _turn(self, conversation: Conversation, prompt: str) -> Turn:
+        return Turn(conversation.setting, prompt, asks=conversation.mode == "ask")
+
+    def _run(self, request_id: RequestId, conversation: Conversation, turn: Turn) -> None:
         try:
             result = turn.run()
         except ModelFailed as fault:
@@ -227,15 +231,19 @@ class Agent:
         conversation.turn = None
         self._client.refuse(request_id, error)
 
-    def _conversation(self, params: _Params) -> _Conversation:
+    def _conversation(self, params: Params) -> Conversation:
         try:
             return self._conversations[params.session_id]
         except KeyError:
             raise NoSuchSession(f"there is no session {params.session_id!r}") from None
 
 
-def main() -> None:
-    """Serve one client."""
+def main(kind: type[Agent] = Agent) -> None:
+    """Serve one client.
+
+    Args:
+        kind: the agent; another one only where this one is to be compared with it.
+    """
     words = argparse.ArgumentParser(prog="reference")
     words.add_argument("--policy", choices=tuple(MODES), default="ask")
     words.add_argument("--instructions", type=Path)
@@ -250,7 +258,7 @@ def main() -> None:
         silence=float(variables.get("REFERENCE_MODEL_SILENCE", "300")),
     )
     memory = given.instructions.read_text(encoding="utf-8") if given.instructions is not None else ""
-    Agent(Client(), model, home=Path.home(), policy=given.policy, memory=memory).serve()
+    kind(Client(), model, home=Path.home(), policy=given.policy, memory=memory).serve()
 
 
 if __name__ == "__main__":

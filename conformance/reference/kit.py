@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from checkrein.adapters.acp.kit import acp_kit_facts
 from checkrein.adapters.kit_facts import Widening
+from checkrein.adapters.open_recipe import OpenRecipe
 from checkrein.scripted_models import HarnessProfile, NativeCall
+
+#: The honest agent, and the one that trusts the workspace.
+HONEST, TRUSTING = (str(Path(__file__).with_name(name)) for name in ("agent.py", "trusting.py"))
 
 
 class ReferenceTools:
@@ -44,4 +50,5 @@ KIT = acp_kit_facts(
     background_call=background_call,
     brief_call=brief_call,
     widening=Widening(argv={"ask": "auto"}),
+    open_recipes={"usual": OpenRecipe(words={HONEST: TRUSTING})},
 )

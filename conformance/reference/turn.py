@@ -71,7 +71,7 @@ class _Permission(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Planned:
+class Planned:
     """A call on its way: what it is, who was asked about it, and where it led then."""
 
     call: Call
@@ -96,7 +96,7 @@ class Turn:
         self._cancellation = Cancellation()
         self._tokens = Tokens()
         self._said = ""
-        self._planned: list[_Planned] = []
+        self._planned: list[Planned] = []
         self._lock = threading.Lock()
         self._over = False
         self._steers: list[Steer] = []
@@ -193,7 +193,7 @@ class Turn:
         for planned in self._planned:
             self._announce(planned)
         for planned in self._planned:
-            if self._asks and planned.tool is not None and planned.tool.asks(self._setting.cwd):
+            if planned.tool is not None and self._asks_about(planned.tool):
                 planned.place = planned.tool.real_place(self._setting.cwd)
                 planned.asked = self._ask_permission(planned)
         for planned in self._planned:
@@ -203,12 +203,15 @@ class Turn:
             self._show_result(planned, result)
         self._planned = []
 
-    def _result(self, planned: _Planned) -> Result:
+    def _asks_about(self, tool: Tool) -> bool:
+        return self._asks and tool.asks(self._setting.cwd)
+
+    def _result(self, planned: Planned) -> Result:
         if planned.tool is None:
             return Result(text=planned.fault, failed=True)
         if planned.asked is not None and not _allowed(planned.asked.wait(self._cancellation)):
             return Result(text=DENIED, failed=True)
-        if self._asks and self._leads_elsewhere(planned, planned.tool):
+        if self._leads_elsewhere(planned, planned.tool):
             return Result(text=MOVED, failed=True)
         planned.running = True
         self._show(
@@ -216,10 +219,10 @@ class Turn:
         )
         return planned.tool.run(self._setting.cwd, self._cancellation)
 
-    def _leads_elsewhere(self, planned: _Planned, tool: Tool) -> bool:
+    def _leads_elsewhere(self, planned: Planned, tool: Tool) -> bool:
         """Whether what was asked about, or needed no question, is not what would run now: a link was moved."""
         if planned.asked is None:
-            return tool.asks(self._setting.cwd)
+            return self._asks_about(tool)
         return tool.real_place(self._setting.cwd) != planned.place
 
     def _interrupted(self) -> None:
@@ -243,12 +246,12 @@ class Turn:
     def _show_user(self, message_id: str, text: str) -> None:
         self._show({"sessionUpdate": "user_message_chunk", "messageId": message_id, "content": _text(text)})
 
-    def _announce(self, planned: _Planned) -> None:
+    def _announce(self, planned: Planned) -> None:
         self._show(
             {"sessionUpdate": "tool_call", "status": "pending", **described(planned.call, planned.tool)}
         )
 
-    def _ask_permission(self, planned: _Planned) -> Asked:
+    def _ask_permission(self, planned: Planned) -> Asked:
         return self._setting.client.ask(
             "session/request_permission",
             {
@@ -258,7 +261,7 @@ class Turn:
             },
         )
 
-    def _show_result(self, planned: _Planned, result: Result) -> None:
+    def _show_result(self, planned: Planned, result: Result) -> None:
         shown = result.text if result.shown is None else result.shown
         status = {} if result.exit_status is None else {"rawOutput": {"exitCode": result.exit_status}}
         self._show(
@@ -296,11 +299,11 @@ def described(call: Call, tool: Tool | None) -> dict[str, object]:
     }
 
 
-def _planned(call: Call) -> _Planned:
+def _planned(call: Call) -> Planned:
     try:
-        return _Planned(call=call, tool=tool_of(call))
+        return Planned(call=call, tool=tool_of(call))
     except BadCall as fault:
-        return _Planned(call=call, tool=None, fault=str(fault))
+        return Planned(call=call, tool=None, fault=str(fault))
 
 
 def _allowed(answer: msgspec.Raw) -> bool:

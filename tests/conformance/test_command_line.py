@@ -50,7 +50,7 @@ def test_an_error_says_what_and_what_to_do_without_a_traceback(tmp_path: Path) -
     assert run.stdout == ""
     assert (
         run.stderr
-        == "error: there is no harness 'nosuch'\nto do: the known ones are claude-code, codex, pi\n"
+        == "error: there is no harness 'nosuch'\nto do: the known ones are claude-code, codex, pi, reference\n"
     )
 
 

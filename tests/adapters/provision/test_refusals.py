@@ -41,7 +41,7 @@ def test_an_unknown_harness_is_refused_with_the_names_of_the_known_ones(cache: H
     with pytest.raises(UnknownHarness) as caught:
         install_harness("nosuch", cache=cache)
 
-    assert caught.value.advice == "the known ones are claude-code, codex, pi"
+    assert caught.value.advice == "the known ones are claude-code, codex, pi, reference"
     assert caught.value.exit_status == 2
 
 

@@ -72,7 +72,7 @@ def test_the_platforms_own_package_is_named(
 
 
 def test_the_harnesses_that_have_an_adapter_are_known() -> None:
-    assert known_harnesses() == ("claude-code", "codex", "pi")
+    assert known_harnesses() == ("claude-code", "codex", "pi", "reference")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -60,7 +60,7 @@ class Driver:
 
 
 @contextmanager
-def agent(home: Path, url: str = "http://127.0.0.1:9") -> Iterator[Driver]:
+def agent(home: Path, url: str = "http://127.0.0.1:9") -> Generator[Driver]:
     """The agent in a process of its own."""
     program = locate_harness("reference").binary
     home.mkdir(exist_ok=True)

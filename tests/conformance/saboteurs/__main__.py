@@ -1,4 +1,4 @@
-"""Print the table of saboteurs: `python -m tests.conformance.saboteurs [PART OF A NAME...]`; exit status 1 on a difference."""
+"""Print the table of saboteurs: `python -m tests.conformance.saboteurs [WORD...]`; exit status 1 on a difference."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def main() -> int:
             row = try_defect(name, Path(folder, str(number)))
         wrong += not row.is_exact
         marks = f"of {row.judged}" if row.is_exact else "**DIFFERENT**"
-        print(f"| {name} | {', '.join(sorted(row.expected))} | {', '.join(sorted(row.red))} | {marks} |", flush=True)
+        print(
+            f"| {name} | {', '.join(sorted(row.expected))} | {', '.join(sorted(row.red))} | {marks} |",
+            flush=True,
+        )
         if not row.is_exact:
             for clause, observed in sorted(row.red.items()):
                 print(f"    {clause}: {observed[:300]}", file=sys.stderr)

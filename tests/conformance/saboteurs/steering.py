@@ -33,7 +33,11 @@ def drop() -> None:
 
 def deliver_twice() -> None:
     """A steer is delivered twice."""
-    _changed(lambda self, steers: [each for steer in steers for each in (steer, Steer(id="again", text=steer.text))])
+    _changed(
+        lambda self, steers: [
+            each for steer in steers for each in (steer, Steer(id="again", text=steer.text))
+        ]
+    )
 
 
 def reorder() -> None:
@@ -153,15 +157,23 @@ def lose_the_deny_message() -> None:
 DEFECTS = {
     "a steer is dropped": Defect(install=drop, red=("steer.mid-tool.delivered",)),
     "a steer is delivered twice": Defect(install=deliver_twice, red=("steer.mid-tool.delivered",)),
-    "steers come in another order": Defect(install=reorder, red=("steer.order.kept",), among=("steer.mid-tool.delivered",)),
-    "only the last of several steers comes": Defect(install=merge, red=("steer.order.kept",), among=("steer.mid-tool.delivered",)),
-    "the text of a steer is tidied up": Defect(install=tidy_up, red=("steer.payload.verbatim",), among=("steer.order.kept",)),
-    "a steer that begins with a slash is a command": Defect(install=read_commands, red=("steer.payload.verbatim",)),
+    "steers come in another order": Defect(
+        install=reorder, red=("steer.order.kept",), among=("steer.mid-tool.delivered",)
+    ),
+    "only the last of several steers comes": Defect(
+        install=merge, red=("steer.order.kept",), among=("steer.mid-tool.delivered",)
+    ),
+    "the text of a steer is tidied up": Defect(
+        install=tidy_up, red=("steer.payload.verbatim",), among=("steer.order.kept",)
+    ),
+    "a steer that begins with a slash is a command": Defect(
+        install=read_commands, red=("steer.payload.verbatim",)
+    ),
     "a steer is kept for the next turn and reported in this one": Defect(
         install=keep_for_the_next_turn, red=("steer.mid-tool.delivered",)
     ),
     "a steer pushes finished results out": Defect(
-        install=forget_the_past, red=("steer.history.kept",)
+        install=forget_the_past, red=("steer.history.kept", "steer.slow-tool.latency")
     ),
     "a steer is delivered and never shown": Defect(install=show_none, red=("steer.mid-tool.delivered",)),
     "a steer that comes too late is taken": Defect(

@@ -109,7 +109,9 @@ def hold_the_line() -> None:
         yield connection, f"{place.path}/chat/completions"
 
     def make(ask: Any) -> Any:
-        def in_the_background(self: Any, conversation: Any, messages: Any, offered: Any, cancellation: Any, listener: Any) -> Any:
+        def in_the_background(
+            self: Any, conversation: Any, messages: Any, offered: Any, cancellation: Any, listener: Any
+        ) -> Any:
             found: list[Any] = []
             over = threading.Event()
 
@@ -141,7 +143,9 @@ def run_what_comes_late() -> None:
     """A cancel lets the model finish: what it calls is run before the turn ends."""
 
     def make(ask: Any) -> Any:
-        def to_its_end(self: Any, conversation: Any, messages: Any, offered: Any, cancellation: Any, listener: Any) -> Any:
+        def to_its_end(
+            self: Any, conversation: Any, messages: Any, offered: Any, cancellation: Any, listener: Any
+        ) -> Any:
             def work() -> None:
                 with suppress(Exception):
                     answer = ask(self, conversation, messages, offered, Cancellation(), listener)
@@ -173,26 +177,6 @@ def run_what_comes_late() -> None:
 
 #: Where conversations work.
 WORKSPACES: list[Any] = []
-
-
-def try_again_all_the_same() -> None:
-    """A cancel during the wait for a retry is heard when the retry was sent."""
-
-    def make(wait: Any) -> Any:
-        def deaf(self: Any, seconds: float) -> None:
-            threading.Event().wait(seconds)
-
-        return deaf
-
-    instead(Cancellation, "wait", make)
-
-    def cancel(_: Any) -> Any:
-        def answer_at_once(self: Any) -> None:
-            threading.Timer(2.0, self._cancellation.cancel).start()
-
-        return answer_at_once
-
-    instead(Turn, "cancel", cancel)
 
 
 def drop_finished_results() -> None:
@@ -276,17 +260,17 @@ def answer_the_last_question() -> None:
 
         return kept
 
-    def make_loop(loop: Any) -> Any:
-        def leaking(self: Any) -> Any:
-            while left:
-                text = {"type": "text", "text": left.pop()}
-                self._show({"sessionUpdate": "agent_message_chunk", "content": text, "messageId": "old"})
-            return loop(self)
+    def make_show(show: Any) -> Any:
+        def leaking(self: Any, update: Any) -> None:
+            if left and update["sessionUpdate"] == "agent_message_chunk":
+                text = left.pop() + update["content"]["text"]
+                update = {**update, "content": {"type": "text", "text": text}}
+            show(self, update)
 
         return leaking
 
     instead(Turn, "_interrupted", make_interrupted)
-    instead(Turn, "_loop", make_loop)
+    instead(Turn, "_show", make_show)
 
 
 def run_queued_steers() -> None:
@@ -350,15 +334,19 @@ def answer_twice() -> None:
     instead(Agent, "_run", make)
 
 
-_WINDOWS = ("before-byte", "mid-text", "tool-running")
-
 DEFECTS = {
     "a cancel is ignored": Defect(
         install=ignore,
         red=("interrupt.before-byte.outcome",),
     ),
     "a cancel is acknowledged, and the turn goes on": Defect(
-        install=acknowledge_and_go_on, red=("interrupt.mid-text.hang-up",)
+        install=acknowledge_and_go_on,
+        red=(
+            "interrupt.mid-text.hang-up",
+            "interrupt.mark.visible",
+            "interrupt.record.on-disk-first",
+            "interrupt.retry-backoff.quiet",
+        ),
     ),
     "a cancelled turn says that it came to its end": Defect(
         install=end_well, red=("interrupt.before-byte.outcome",)
@@ -369,10 +357,7 @@ DEFECTS = {
     ),
     "a cancel does not hang up": Defect(install=hold_the_line, red=("interrupt.mid-text.hang-up",)),
     "a call that comes behind a cancel is run": Defect(
-        install=run_what_comes_late, red=("interrupt.late-tool-call.not-run",)
-    ),
-    "a cancel does not stop a retry": Defect(
-        install=try_again_all_the_same, red=("interrupt.retry-backoff.quiet",)
+        install=run_what_comes_late, red=("interrupt.late-tool-call.not-run", "interrupt.mid-tool-call.quiet")
     ),
     "finished results are rewritten as aborted": Defect(
         install=drop_finished_results, red=("interrupt.finished-results.kept",)
@@ -400,6 +385,6 @@ DEFECTS = {
         install=forget_the_prompt, red=("interrupt.with-message.carries-on",)
     ),
     "the model is asked once more after a cancel": Defect(
-        install=answer_twice, red=("interrupt.after-tool-result.quiet",)
+        install=answer_twice, red=("interrupt.after-tool-result.outcome", "interrupt.after-tool-result.quiet")
     ),
 }

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from checkrein.conformance.reference import agent, model, tools, turn
@@ -82,10 +83,12 @@ def say_another_mode() -> None:
     instead(
         Agent,
         "_opened",
-        lambda opened: lambda self, session, params: {
-            **opened(self, session, params),
-            "modes": {"currentModeId": "auto", "availableModes": []},
-        },
+        lambda opened: (
+            lambda self, session, params: {
+                **opened(self, session, params),
+                "modes": {"currentModeId": "auto", "availableModes": []},
+            }
+        ),
     )
 
 
@@ -126,7 +129,11 @@ def try_refusals_again() -> None:
     def make(refusal: Any) -> Any:
         def passing(response: Any) -> Any:
             fault = refusal(response)
-            return model.ModelFailed("the model did not answer") if isinstance(fault, model.ModelFailed) else fault
+            return (
+                model.ModelFailed("the model did not answer")
+                if isinstance(fault, model.ModelFailed)
+                else fault
+            )
 
         return passing
 
@@ -154,10 +161,8 @@ def take_half_for_whole() -> None:
     def make(events: Any) -> Any:
         def ended(response: Any) -> Any:
             yield b'{"choices":[{"delta":{},"finish_reason":null}]}'
-            try:
+            with contextlib.suppress(OSError, model.http.client.HTTPException):
                 yield from events(response)
-            except (OSError, model.http.client.HTTPException):
-                pass
             yield b'{"choices":[{"delta":{},"finish_reason":"stop"}]}'
             yield b"[DONE]"
 
@@ -187,11 +192,11 @@ def run_calls_at_once() -> None:
             for event in read(response):
                 if b'"tool_calls"' in event:
                     chunk = turn.msgspec.json.decode(event)
-                    arguments += chunk["choices"][0]["delta"]["tool_calls"][0]["function"].get("arguments", "")
-                    try:
+                    arguments += chunk["choices"][0]["delta"]["tool_calls"][0]["function"].get(
+                        "arguments", ""
+                    )
+                    with contextlib.suppress(turn.msgspec.DecodeError):
                         _CALLS[:] = [turn.msgspec.json.decode(arguments)["command"]]
-                    except turn.msgspec.DecodeError:
-                        pass
                 yield event
 
         return noting
@@ -235,8 +240,6 @@ def hide_the_time() -> None:
 def fail_at_bad_calls() -> None:
     """A call that cannot be carried out has an empty receipt."""
     tools.BadCall.__str__ = lambda self: ""  # type: ignore[method-assign]
-
-
 
 
 def say_less() -> None:
@@ -297,7 +300,5 @@ DEFECTS = {
     "a bad call has an empty receipt": Defect(
         install=fail_at_bad_calls, red=("fault.bad-arguments.receipt",)
     ),
-    "the end of an answer is not shown": Defect(
-        install=say_less, red=("interrupt.twice.idempotent",)
-    ),
+    "the end of an answer is not shown": Defect(install=say_less, red=("interrupt.twice.idempotent",)),
 }

@@ -71,7 +71,7 @@ def main(arguments: list[str]) -> int:
     task, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
     if task == "run":
         set_up(with_dev_tools=False)
-        return become([str(VENV / "bin" / "checkrein"), "run", *(rest or ["claude-code", "codex"])])
+        return become([str(VENV / "bin" / "checkrein"), "run", *rest])
     if task == "test":
         set_up(with_dev_tools=True)
         os.chdir(str(ROOT))

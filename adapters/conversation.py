@@ -83,6 +83,10 @@ class Conversation:
         self.link = await self._renewed()
         return self.link
 
+    def named(self, session_id: str) -> None:
+        """The harness told the id that the conversation goes by."""
+        self._opened = replace(self.opened, session_id=session_id)
+
     def take_begun_anew(self) -> bool:
         """Whether the harness had kept nothing, so that the conversation began anew; told once."""
         anew, self._begun_anew = self._begun_anew, False

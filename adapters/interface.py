@@ -18,7 +18,13 @@ from checkrein.adapters.manifest import Manifest
 from checkrein.adapters.native import NativeEvent, Question
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.project_memory import ProjectMemory
-from checkrein.adapters.transport import BrokenTransport, HarnessProcess, ProcessInfo, SendTimedOut
+from checkrein.adapters.transport import (
+    BrokenTransport,
+    ExitStatus,
+    HarnessProcess,
+    ProcessInfo,
+    SendTimedOut,
+)
 from checkrein.adapters.workspace import WorkspaceFinding
 
 #: How long a process that takes no more input may take to end, in seconds; past it, it lives with its input closed.
@@ -230,6 +236,17 @@ class Connection(ABC):
         """Translate a batch of output lines; settles the calls that they answer. Never raises on bad input:
         an unknown or broken line becomes a `Notice`."""
 
+    def ended(self, status: ExitStatus | None, stderr: str) -> Iterable[NativeEvent]:
+        """Tell what the end of the process means, after its whole output was decoded and what it left was ended.
+
+        Where one process is one turn, this closes the turn; elsewhere the end of a process tells nothing more.
+
+        Args:
+            status: how it ended; None when it could not be ended.
+            stderr: the end of what it wrote on its standard error.
+        """
+        return ()
+
     @abstractmethod
     def take_replies(self) -> list[bytes]:
         """Lines to send that `decode` found necessary (questions of a kind that nobody can answer are refused)."""
@@ -273,7 +290,11 @@ class Connection(ABC):
 
     @abstractmethod
     async def interrupt(self) -> None:
-        """Ask the harness to stop the turn and to drop what is queued; returns at its acknowledgement."""
+        """Ask the harness to stop the turn and to drop what is queued; returns at its acknowledgement.
+
+        Raises:
+            Unsupported: the harness takes no such command while it runs; nothing was sent, and its process is ended.
+        """
 
     @abstractmethod
     async def settle(self) -> None:
@@ -287,6 +308,11 @@ class Connection(ABC):
     @abstractmethod
     def holds_grants(self) -> bool:
         """Whether the process remembers a grant that must not outlive the turn (it is renewed before the next)."""
+
+    @property
+    def tells_progress(self) -> bool:
+        """Whether the harness says something while it works, so that a long silence means that it is stuck."""
+        return True
 
     def is_own_process(self, process: ProcessInfo) -> bool:
         """Whether a process that appeared during a turn belongs to the harness itself (a server or helper of its

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import anyio
 
-from checkrein.adapters.errors import CheckreinError
+from checkrein.adapters.errors import CheckreinError, Unsupported
 from checkrein.adapters.link import Link
 from checkrein.adapters.outcome import StoppedBy
 from checkrein.adapters.transport import ProcessInfo, Rung
@@ -47,24 +47,28 @@ class Stopped:
         by: the rung on which the turn ended.
         survivors: processes that the turn started and that are still alive.
         failure: what the ladder could not do, in words; "" when it went to its end.
+        asked: the harness was asked to stop; one that takes no commands is not.
     """
 
     by: StoppedBy
     survivors: tuple[ProcessInfo, ...] = ()
     failure: str = ""
+    asked: bool = True
 
     @property
     def reason(self) -> str:
         """The end in words, for a person."""
-        return f"{_REASONS[self.by]}; {self.failure}" if self.failure else _REASONS[self.by]
+        because = "did not answer" if self.asked else "takes no interrupt"
+        reason = f"interrupted by the driver; the harness{_ENDS[self.by].format(because=because)}"
+        return f"{reason}; {self.failure}" if self.failure else reason
 
 
-_REASONS = {
-    StoppedBy.HARNESS: "interrupted by the driver; the harness stopped the turn",
-    StoppedBy.EXIT: "interrupted by the driver; the harness's process ended",
-    StoppedBy.STDIN: "interrupted by the driver; the harness did not answer and ended when its input closed",
-    StoppedBy.TERM: "interrupted by the driver; the harness did not answer and was ended by SIGTERM",
-    StoppedBy.KILL: "interrupted by the driver; the harness did not answer and was killed",
+_ENDS = {
+    StoppedBy.HARNESS: " stopped the turn",
+    StoppedBy.EXIT: "'s process ended",
+    StoppedBy.STDIN: " {because} and ended when its input closed",
+    StoppedBy.TERM: " {because} and was ended by SIGTERM",
+    StoppedBy.KILL: " {because} and was killed",
 }
 
 
@@ -104,11 +108,11 @@ class InterruptLadder:
             keeps_jobs: the harness runs background jobs, which are not the turn's foreground: then nothing is
                 killed, all is listed.
         """
-        await self._ask_the_harness()
+        asked = await self._ask_the_harness()
         if self._link.lost is not None:
             return Stopped(by=StoppedBy.EXIT)
         if not self._over.is_set():
-            return await self._end_the_process()
+            return replace(await self._end_the_process(), asked=asked)
         await self._settle()
         try:
             survivors = await end_tools(
@@ -121,17 +125,21 @@ class InterruptLadder:
             return Stopped(by=StoppedBy.HARNESS, failure=f"what it left behind is not known: {error}")
         return Stopped(by=StoppedBy.HARNESS, survivors=survivors)
 
-    async def _ask_the_harness(self) -> None:
+    async def _ask_the_harness(self) -> bool:
+        """Have the harness stop the turn by itself, if it can; returns whether it takes such a command."""
         with anyio.move_on_after(self._times.harness):
             await self._opened.wait()
             try:
                 await self._link.connection.interrupt()
+            except Unsupported:
+                return False
             except CheckreinError as error:
                 self._trouble(error)  # the terminal event decides, not the acknowledgement
             except Exception as error:
                 # An adapter's own fault, of an outside package perhaps, must not keep the turn from ending.
                 self._trouble(CheckreinError(f"the adapter failed to interrupt: {error!r}"))
             await self._over.wait()
+        return True
 
     async def _settle(self) -> None:
         with anyio.move_on_after(self._times.settle):

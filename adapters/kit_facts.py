@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from checkrein.adapters.interface import Launch, SessionSpec
 from checkrein.adapters.open_recipe import OpenRecipe
 from checkrein.scripted_models import HarnessProfile, NativeCall
 
@@ -98,6 +99,10 @@ class KitFacts:
             session has sent.
         open_recipes: by name, the harness launched as an ordinary driver launches it, so that the workspace has its
             say: what the attacks of `fixtures/hostile` name as `recipe`. The negative control of `workspace.*`.
+        shows_text: the harness shows the model's text while it comes.
+        tells_call_ids: it tells the model's own ids of tool calls; else ids of its own.
+        tells_retries: it says that it tries a failed model request again.
+        bare_run: for a harness of which each turn is a run: how its own program runs a prompt, without an adapter.
         adapter_enforces: ids of the clauses that hold on this harness only by the adapter's help (`docs/harnesses/`).
             Clauses that are the adapter's on every harness are not listed: their scenarios say so.
     """
@@ -115,4 +120,8 @@ class KitFacts:
     asked_kinds: Callable[[Path], tuple[AskedKind, ...]]
     unknown_prompt: Callable[[str], bytes]
     open_recipes: Mapping[str, OpenRecipe] = field(default_factory=dict[str, OpenRecipe])
+    shows_text: bool = True
+    tells_call_ids: bool = True
+    tells_retries: bool = True
+    bare_run: Callable[[SessionSpec, str], Launch] | None = None
     adapter_enforces: frozenset[str] = frozenset()

@@ -128,6 +128,7 @@ class Link:
             try:
                 status = await self._exit_status()
                 await self._sweep()
+                self._tell_end(status)
                 self._lose(status)
             finally:
                 self._read_out.set()
@@ -170,6 +171,14 @@ class Link:
                 await self.process.send(reply)
             except CheckreinError:
                 return  # the process is gone; the reader reports that
+
+    def _tell_end(self, status: ExitStatus | None) -> None:
+        try:
+            for event in self.connection.ended(status, self.process.stderr_tail()):
+                self._sink.event(event)
+        except Exception as fault:
+            # Of an outside package perhaps: the turn then fails with its process.
+            self.condemned = self.condemned or f"the adapter could not tell its end: {fault!r}"
 
     def _lose(self, status: ExitStatus | None) -> None:
         words = "still running" if status is None else str(status)

@@ -38,6 +38,8 @@ class Capability(StrEnum):
     USAGE = "usage"
     COST = "cost"
     POLICY_ECHO = "policy_echo"
+    #: a turn that runs takes commands; without it each turn is a program of its own, which is started and ended
+    LIVE_CONTROL = "live_control"
 
 
 class _ManifestFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -248,6 +248,17 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationNamed:
+    """The harness told the id of its conversation only after the opening; from now on it goes by this one.
+
+    Args:
+        session_id: the one to resume later.
+    """
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnClosed:
     """The harness ended a turn.
 
@@ -279,4 +290,4 @@ TurnEvent = (
     | TurnClosed
 )
 
-NativeEvent = TurnEvent | UsageReported
+NativeEvent = TurnEvent | UsageReported | ConversationNamed

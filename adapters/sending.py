@@ -19,6 +19,7 @@ FOR_THE_NEXT_TURN = frozenset(
         SteerReason.TURN_ENDED,
         SteerReason.INTERRUPTING,
         SteerReason.NOT_STEERABLE,
+        SteerReason.UNSUPPORTED,
     }
 )
 

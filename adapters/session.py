@@ -35,8 +35,10 @@ from checkrein.adapters.interface import (
     SessionSpec,
 )
 from checkrein.adapters.link import Link, LinkSink
+from checkrein.adapters.manifest import Capability, Support
 from checkrein.adapters.native import (
     Asked,
+    ConversationNamed,
     NativeEvent,
     Notice,
     NoticeKind,
@@ -196,6 +198,8 @@ class Session:
         """
         if self._closing:
             raise SteerRejected(SteerReason.CLOSING)
+        if self._settings.manifest.support(Capability.STEER) is Support.NO:
+            raise SteerRejected(SteerReason.UNSUPPORTED)
         turn = self.turn
         if turn is None:
             raise SteerRejected(SteerReason.NO_ACTIVE_TURN)
@@ -358,7 +362,7 @@ class Session:
 
     def _event(self, event: NativeEvent) -> None:
         # Most of what a harness says is text and tool calls of the turn that runs: they take the short way.
-        if isinstance(event, UsageReported | TurnOpened | TurnClosed | SteerMoved):
+        if isinstance(event, UsageReported | TurnOpened | TurnClosed | SteerMoved | ConversationNamed):
             self._conversation_event(event)
         elif self._foreign.running:
             return
@@ -368,7 +372,9 @@ class Session:
         elif isinstance(event, Asked) and self.turn is None and self.link is not None:
             self._tasks.start_soon(self._deny, self.link, event.question)
 
-    def _conversation_event(self, event: UsageReported | TurnOpened | TurnClosed | SteerMoved) -> None:
+    def _conversation_event(
+        self, event: UsageReported | TurnOpened | TurnClosed | SteerMoved | ConversationNamed
+    ) -> None:
         match event:
             case UsageReported():
                 self._meter.report(event)
@@ -376,6 +382,8 @@ class Session:
                 self._turn_opened(event)
             case TurnClosed():
                 self._turn_closed(event)
+            case ConversationNamed(session_id=session_id):
+                self._conversation.named(session_id)
             case SteerMoved():
                 # Of whichever turn it was sent to, which need not be the one that runs.
                 for turn in self.turns:

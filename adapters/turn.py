@@ -22,7 +22,7 @@ from checkrein.adapters.events import ApprovalChanged, Event, SteerChanged, Turn
 from checkrein.adapters.interface import Decision
 from checkrein.adapters.interrupting import InterruptLadder, LadderTimes, Stopped
 from checkrein.adapters.link import Link
-from checkrein.adapters.manifest import Capability, Manifest
+from checkrein.adapters.manifest import Capability, Manifest, Support
 from checkrein.adapters.native import (
     Asked,
     BackgroundJob,
@@ -179,7 +179,8 @@ class Turn:
             text: reaches the model byte for byte.
 
         Raises:
-            SteerRejected: the turn has ended, is being interrupted, or the harness refused; the model never sees it.
+            SteerRejected: the turn has ended, is being interrupted, or the harness refused or cannot be steered; the
+                model never sees it.
             BadRequest: the text is no Unicode text.
         """
         check_text(text, "steer")
@@ -308,7 +309,8 @@ class Turn:
             self._state = TurnState.RUNNING
         self._tell(TurnStarted(turn_id=self.id, native_id=event.native_id))
         self._opened.set()
-        self._tasks.start_soon(self._watch_silence)
+        if self._link.connection.tells_progress:
+            self._tasks.start_soon(self._watch_silence)
 
     def _close(self, event: TurnClosed) -> None:
         self._closed = event
@@ -364,9 +366,8 @@ class Turn:
     def _conclude(self, stopped: Stopped) -> None:
         closed = self._closed
         native_status = closed.native_status if closed else ""
-        if stopped.by is not StoppedBy.HARNESS:
-            self._ledger.lost_with_process()
-        elif closed is not None and closed.status is not TurnStatus.INTERRUPTED:
+        by_itself = stopped.by in (StoppedBy.HARNESS, StoppedBy.EXIT)
+        if by_itself and closed is not None and closed.status is not TurnStatus.INTERRUPTED:
             # It had ended by itself before the interrupt took effect: what really happened is the outcome.
             self._finish(
                 OutcomeStatus(closed.status.value),
@@ -375,8 +376,10 @@ class Turn:
                 survivors=stopped.survivors,
             )
             return
-        else:
+        if stopped.by is StoppedBy.HARNESS:
             self._ledger.dropped_by_interrupt()
+        else:
+            self._ledger.lost_with_process()
         self._finish(
             OutcomeStatus.FAILED if self._stalled else OutcomeStatus.INTERRUPTED,
             reason=f"{self._stalled}; {stopped.reason}" if self._stalled else stopped.reason,
@@ -417,6 +420,8 @@ class Turn:
         self._events.put(event)
 
     def _refuse_steer(self) -> None:
+        if self._settings.manifest.support(Capability.STEER) is Support.NO:
+            raise SteerRejected(SteerReason.UNSUPPORTED)
         match self._state:
             case TurnState.ENDED:
                 raise SteerRejected(SteerReason.TURN_ENDED)

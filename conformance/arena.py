@@ -201,7 +201,12 @@ class Arena:
         Args:
             without_harness: leave out those of the harness itself, so that its tools are left.
         """
-        return processes_with_home(self.home, without=self._own_processes if without_harness else None)
+        if not without_harness:
+            return processes_with_home(self.home)
+        if self._newest_session is not None and (link := self._newest_session.link) is not None:
+            # Perhaps not the process of the beginning.
+            self._own_processes.started(link.process.pid)
+        return processes_with_home(self.home, without=self._own_processes)
 
     @property
     def newest_end(self) -> str:

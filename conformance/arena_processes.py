@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -21,8 +22,8 @@ _INTERPRETERS = re.compile(r"(|ba|da|z|fi)sh|env|git|busybox|(python|node|bun|ru
 class HarnessProcesses:
     """Tells a harness's own processes from those of its tools.
 
-    Its own are those that run its executable, those that live before the first prompt (a launcher, and the program
-    that it starts), and those that run the same program as one of these.
+    Its own are those that a session started, those that run its executable, those that live before the first prompt (a
+    launcher, and the program that it starts), and those that run the same program as one of these.
 
     Args:
         executable: what was started.
@@ -43,6 +44,11 @@ class HarnessProcesses:
                 continue
             if program and not _INTERPRETERS.fullmatch(Path(program).name):
                 self._programs.add(program)
+
+    def started(self, pid: int) -> None:
+        """A session has started that process; its program may not tell (pi 1.6.0 runs on node, and renames itself)."""
+        with suppress(psutil.Error):
+            self._known.add((pid, psutil.Process(pid).create_time()))
 
     def owns(self, process: psutil.Process) -> bool:
         """Whether that process is one of the harness itself."""

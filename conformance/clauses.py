@@ -32,6 +32,7 @@ class Clause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         source: why it is a clause: the design, or a fact seen on the wire.
         since: the edition that brought it.
         capability: what the harness must be able to do for the clause to apply; None when it always applies.
+        without: what the harness must declare not to be able to do for the clause to apply.
         harnesses: the harnesses that it is about; None for all.
     """
 
@@ -41,6 +42,7 @@ class Clause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     source: str
     since: str
     capability: Capability | None = None
+    without: Capability | None = None
     harnesses: tuple[str, ...] | None = None
 
     @property
@@ -51,6 +53,36 @@ class Clause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def is_about(self, harness: str) -> bool:
         """Whether the clause says anything about that harness at all."""
         return self.harnesses is None or harness in self.harnesses
+
+
+class PlannedClause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A clause to come; nothing is judged by it yet.
+
+    Args:
+        id: that it will have; where it stands for several, `<rule>` takes the place of the last word.
+        level: how binding it will be.
+        text: what will hold.
+        why_not_yet: what is missing.
+    """
+
+    id: str
+    level: Level
+    text: str
+    why_not_yet: str
+
+
+class RetiredClause(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A clause that was given up; its id is never used again.
+
+    Args:
+        id: that it had.
+        until: the last edition that had it.
+        why: it was given up.
+    """
+
+    id: str
+    until: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +107,14 @@ class Contract:
     Args:
         edition: year and month, such as `2026.11`.
         areas: in the order in which they are reported.
+        planned: clauses to come.
+        retired: clauses that were given up.
     """
 
     edition: str
     areas: tuple[Area, ...]
+    planned: tuple[PlannedClause, ...] = ()
+    retired: tuple[RetiredClause, ...] = ()
 
     @cached_property
     def by_id(self) -> dict[str, Clause]:

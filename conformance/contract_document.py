@@ -25,17 +25,25 @@ and the file trees before and after.
 | SHOULD | is a warning |
 | INFO | is recorded and never red |
 
-A clause with a capability is `not applicable` on a harness whose manifest says that it has no such capability. A clause
-whose prerequisite is missing is `not testable`, and that fails the run too; a fault of the kit is a `kit error` and is
-never blamed on the harness. Where the harness does not keep a clause by itself and the adapter sees to it, the results
-say `enforced_by: adapter`.
+A clause with a capability is `not applicable` on a harness whose manifest says that it has no such capability; one that
+is only about harnesses without a capability applies where the manifest says so. Where
+the manifest says nothing of it, a clause that holds is `drift` (the manifest is out of date), and one that does not is
+a warning. A clause whose prerequisite is missing is `not testable`, and that fails the run too; a fault of the kit is a
+`kit error` and is never blamed on the harness. Where the harness does not keep a clause by itself and the adapter sees
+to it, the results say `enforced_by: adapter`.
 """
 
 
 def contract_document(contract: Contract) -> str:
     """The page, as Markdown."""
     return "\n".join(
-        [_HEAD, f"Edition {contract.edition}, sha256 `{contract.digest}`.", *_areas(contract), ""]
+        [
+            _HEAD,
+            f"Edition {contract.edition}, sha256 `{contract.digest}`.",
+            *_areas(contract),
+            *_planned(contract),
+            "",
+        ]
     )
 
 
@@ -56,10 +64,20 @@ def _clause(clause: Clause) -> Iterator[str]:
     notes = [f"Why: {clause.source}"]
     if clause.capability is not None:
         notes.append(f"Capability: `{clause.capability.value}`.")
+    if clause.without is not None:
+        notes.append(f"Only without: `{clause.without.value}`.")
     if clause.harnesses is not None:
         notes.append(f"About: {', '.join(clause.harnesses)}.")
     notes.append(f"Since {clause.since}.")
     yield " ".join(notes)
+
+
+def _planned(contract: Contract) -> Iterator[str]:
+    yield "\n## Not judged yet\n"
+    yield "Clauses to come. Their ids are reserved.\n"
+    yield "| clause | level | what will hold | why not yet |\n|---|---|---|---|"
+    for clause in contract.planned:
+        yield f"| `{clause.id}` | {clause.level.value} | {clause.text} | {clause.why_not_yet} |"
 
 
 def main() -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-from checkrein.conformance.clauses import Area, Clause, Contract
+from checkrein.conformance.clauses import Area, Clause, Contract, PlannedClause, RetiredClause
 from checkrein.conformance.yaml_reading import BadDataFile, read_yaml
 
 EDITION_FILE = "edition.yaml"
+RESERVED_FILE = "reserved.yaml"
 
 _ID = re.compile(r"[a-z]+(\.[a-z0-9]+(-[a-z0-9]+)*)+")
 _EDITION = re.compile(r"20\d\d\.(0[1-9]|1[0-2])")
@@ -34,6 +35,13 @@ class AreaFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clauses: tuple[Clause, ...]
 
 
+class ReservedFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`reserved.yaml`: the ids that no clause may take."""
+
+    planned: tuple[PlannedClause, ...]
+    retired: tuple[RetiredClause, ...]
+
+
 @cache
 def load_contract() -> Contract:
     """The contract of this kit."""
@@ -41,17 +49,21 @@ def load_contract() -> Contract:
 
 
 def load_contract_from(folder: Path) -> Contract:
-    """The contract in a folder: `edition.yaml`, and one file per area that it names.
+    """The contract in a folder: `edition.yaml`, one file per area that it names, and `reserved.yaml`.
 
     Raises:
         BadDataFile: a file is missing or not named, holds an unknown key, a wrong value, or an id that another
-            clause has; names the file and the place.
+            clause has or that is reserved; names the file and the place.
     """
     head_path = folder / EDITION_FILE
     head = read_yaml(head_path, EditionFile)
     if not _EDITION.fullmatch(head.edition):
         raise BadDataFile(f"{head.edition!r} is no edition such as 2026.11", where=str(head_path))
-    stray = {path.stem for path in folder.glob("*.yaml")} - {*head.areas, head_path.stem}
+    stray = {path.stem for path in folder.glob("*.yaml")} - {
+        *head.areas,
+        head_path.stem,
+        Path(RESERVED_FILE).stem,
+    }
     if stray:
         raise BadDataFile(
             f"there are files for areas that the edition does not name: {', '.join(sorted(stray))}",
@@ -60,7 +72,9 @@ def load_contract_from(folder: Path) -> Contract:
         )
     areas = tuple(_load_area(folder / f"{name}.yaml", head.edition) for name in head.areas)
     _refuse_duplicates(areas)
-    return Contract(edition=head.edition, areas=areas)
+    reserved = read_yaml(folder / RESERVED_FILE, ReservedFile)
+    _refuse_reserved(areas, reserved)
+    return Contract(edition=head.edition, areas=areas, planned=reserved.planned, retired=reserved.retired)
 
 
 def _load_area(path: Path, edition: str) -> Area:
@@ -98,3 +112,15 @@ def _refuse_duplicates(areas: Iterable[Area]) -> None:
                     advice="an id is never used twice, not even after it was retired",
                 )
             seen.add(clause.id)
+
+
+def _refuse_reserved(areas: Iterable[Area], reserved: ReservedFile) -> None:
+    kept = {clause.id for clause in (*reserved.planned, *reserved.retired)}
+    for area in areas:
+        for clause in area.clauses:
+            if clause.id in kept or f"{clause.id.rpartition('.')[0]}.<rule>" in kept:
+                raise BadDataFile(
+                    f"the id {clause.id!r} is reserved",
+                    where=f"{area.name}.yaml",
+                    advice=f"take another one; a planned clause that is there now leaves {RESERVED_FILE}",
+                )

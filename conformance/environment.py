@@ -19,6 +19,7 @@ from checkrein.adapters.provision import (
     find_source,
     known_harnesses,
     locate_harness,
+    program_owner,
 )
 from checkrein.adapters.provision.npm import find_node, node_version, npm_version
 from checkrein.adapters.provision.pins import default_version
@@ -64,7 +65,8 @@ def examine_machine(cache: HarnessCache) -> Sequence[Finding]:
         _git(),
         _cache(cache),
         _free_disk(cache),
-        *(_harness(name, cache) for name in known_harnesses()),
+        # A program that two adapters speak with is there or missing once.
+        *(_harness(name, cache) for name in known_harnesses() if program_owner(name) == name),
         _offline(),
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from checkrein.conformance.clauses import Clause
@@ -47,7 +47,8 @@ class Judgements:
     Args:
         declared: the clauses that the scenario declares and that are about the harness.
         left_out: declared clauses that are about other harnesses; judging them is allowed and does nothing.
-        not_applicable: those of `declared` whose capability the harness declares not to have.
+        not_applicable: those of `declared` that do not apply to what the harness declares, each with why.
+        undeclared: those of `declared` whose capability the harness says nothing of.
     """
 
     def __init__(
@@ -55,19 +56,20 @@ class Judgements:
         *,
         declared: Sequence[Clause],
         left_out: frozenset[str] = frozenset(),
-        not_applicable: frozenset[str] = frozenset(),
+        not_applicable: Mapping[str, str] | None = None,
+        undeclared: frozenset[str] = frozenset(),
     ) -> None:
         self._declared = {clause.id: clause for clause in declared}
         self._left_out = left_out
+        self._undeclared = undeclared
         self._made: dict[str, Judgement] = {}
         for clause in declared:
-            if clause.id in not_applicable:
-                assert clause.capability is not None
+            if (why := (not_applicable or {}).get(clause.id)) is not None:
                 self._made[clause.id] = Judgement(
                     clause=clause,
                     verdict=Verdict.NOT_APPLICABLE,
                     expected=clause.text,
-                    observed=f"the harness declares that it has no {clause.capability.value}",
+                    observed=why,
                 )
         self._fixed = frozenset(self._made)
 
@@ -110,7 +112,7 @@ class Judgements:
             raise KitMistake(f"the scenario judges {clause_id!r} twice")
         self._made[clause_id] = Judgement(
             clause=clause,
-            verdict=verdict_of(clause.level, holds=holds),
+            verdict=self._verdict_of(clause, holds=holds),
             expected=expected,
             observed=observed,
             enforced_by=enforced_by,
@@ -122,7 +124,7 @@ class Judgements:
         for clause in self.open:
             self._made[clause.id] = Judgement(
                 clause=clause,
-                verdict=_at_level(verdict, clause),
+                verdict=self._at_level(verdict, clause),
                 expected=clause.text,
                 observed=observed,
                 pointers=pointers,
@@ -131,9 +133,9 @@ class Judgements:
     def overturn(self, verdict: Verdict, observed: str) -> None:
         """Turn every clause that holds so far: the run as a whole cannot be relied on."""
         for clause_id, made in self._made.items():
-            if made.verdict is Verdict.PASS:
+            if made.verdict in (Verdict.PASS, Verdict.DRIFT):
                 self._made[clause_id] = replace(
-                    made, verdict=_at_level(verdict, made.clause), observed=observed
+                    made, verdict=self._at_level(verdict, made.clause), observed=observed
                 )
 
     @property
@@ -141,6 +143,8 @@ class Judgements:
         """Whether a clause is not judged yet, or is red."""
         return bool(self.open) or any(is_red(made.verdict, made.clause.level) for made in self._made.values())
 
+    def _at_level(self, verdict: Verdict, clause: Clause) -> Verdict:
+        return self._verdict_of(clause, holds=False) if verdict is Verdict.FAIL else verdict
 
-def _at_level(verdict: Verdict, clause: Clause) -> Verdict:
-    return verdict_of(clause.level, holds=False) if verdict is Verdict.FAIL else verdict
+    def _verdict_of(self, clause: Clause, *, holds: bool) -> Verdict:
+        return verdict_of(clause.level, holds=holds, declared=clause.id not in self._undeclared)

@@ -17,6 +17,7 @@ from checkrein.conformance.verdicts import EnforcedBy, Verdict
 _STYLES = {
     Verdict.PASS: "green",
     Verdict.NOT_APPLICABLE: "dim",
+    Verdict.DRIFT: "yellow",
     Verdict.WARN: "yellow",
     Verdict.EXPECTED_FAIL: "yellow",
     Verdict.FAIL: "bold red",

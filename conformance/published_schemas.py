@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkrein.conformance.contract_loading import AreaFile, EditionFile
+from checkrein.conformance.contract_loading import AreaFile, EditionFile, ReservedFile
 from checkrein.conformance.results import Record
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -17,8 +17,8 @@ def published_schemas() -> dict[str, str]:
     """The text of each schema file, by name."""
     return {
         "contract.schema.json": _text(
-            (AreaFile, EditionFile),
-            "A file of the contract: one area with its clauses, or the edition with its areas",
+            (AreaFile, EditionFile, ReservedFile),
+            "A file of the contract: one area with its clauses, the edition with its areas, or the reserved ids",
         ),
         "results.schema.json": _text(
             (Record,), "A line of a results file: header, check, scenario or footer"

@@ -16,7 +16,7 @@ from checkrein.conformance.verdicts import Verdict
 #: How many characters the columns beside the description take.
 _BESIDE = 52
 
-_GOOD = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.WARN, Verdict.EXPECTED_FAIL})
+_GOOD = frozenset({Verdict.PASS, Verdict.NOT_APPLICABLE, Verdict.DRIFT, Verdict.WARN, Verdict.EXPECTED_FAIL})
 
 
 class RunProgress:

@@ -103,7 +103,8 @@ def run_scenario(
     judgements = Judgements(
         declared=declared,
         left_out=frozenset(clause.id for clause in clauses if not clause.is_about(target.harness)),
-        not_applicable=frozenset(clause.id for clause in declared if target.lacks(clause)),
+        not_applicable={clause.id: why for clause in declared if (why := target.why_not_applicable(clause))},
+        undeclared=frozenset(clause.id for clause in declared if target.says_nothing_of(clause)),
     )
     folder = RunFolder(
         root=runs / folder_name(target.label) / folder_name(scenario.name.removeprefix("test_"))

@@ -85,9 +85,17 @@ class Target:
         """Who sees to it on this harness that the clause holds, unless its scenario says so."""
         return EnforcedBy.ADAPTER if clause_id in self.kit.adapter_enforces else EnforcedBy.HARNESS
 
-    def lacks(self, clause: Clause) -> bool:
-        """Whether the harness declares that it cannot do what the clause is about."""
-        return clause.capability is not None and self.manifest.support(clause.capability) is Support.NO
+    def why_not_applicable(self, clause: Clause) -> str:
+        """Why the clause does not apply to what the harness declares that it can and cannot do; "" when it does."""
+        if clause.capability is not None and self.manifest.support(clause.capability) is Support.NO:
+            return f"the harness declares that it has no {clause.capability.value}"
+        if clause.without is not None and self.manifest.support(clause.without) is not Support.NO:
+            return f"about harnesses without {clause.without.value}, which this one does not say that it is"
+        return ""
+
+    def says_nothing_of(self, clause: Clause) -> bool:
+        """Whether the harness leaves open whether it can do what the clause is about."""
+        return clause.capability is not None and self.manifest.support(clause.capability) is Support.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,8 @@ class Verdict(StrEnum):
     PASS = "pass"
     #: the harness declares that it has no such capability
     NOT_APPLICABLE = "not_applicable"
+    #: it holds, but needs a capability that the harness does not declare: its manifest is out of date
+    DRIFT = "drift"
     #: a SHOULD that does not hold, or an INFO that differs from what is expected
     WARN = "warn"
     #: a failure that the baseline names, with its reason
@@ -39,11 +41,15 @@ class EnforcedBy(StrEnum):
     ADAPTER = "adapter"
 
 
-def verdict_of(level: Level, *, holds: bool) -> Verdict:
-    """The verdict on a clause that was judged."""
+def verdict_of(level: Level, *, holds: bool, declared: bool = True) -> Verdict:
+    """The verdict on a clause that was judged.
+
+    Args:
+        declared: the harness says that it has the capability that the clause needs; only then is a MUST binding.
+    """
     if holds:
-        return Verdict.PASS
-    return Verdict.FAIL if level is Level.MUST else Verdict.WARN
+        return Verdict.PASS if declared else Verdict.DRIFT
+    return Verdict.FAIL if level is Level.MUST and declared else Verdict.WARN
 
 
 def is_red(verdict: Verdict, level: Level) -> bool:

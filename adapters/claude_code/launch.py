@@ -60,17 +60,32 @@ def launch_of(spec: SessionSpec, session_id: str) -> Launch:
         BadRequest: the workspace holds the harness's home or configuration.
         SessionNotFound: the id to resume or fork is no UUID (Claude Code would look for a title of that name).
     """
-    environment = _environment(spec)
-    _refuse_own_state_in_workspace(spec, environment)
-    if spec.home is not None:
-        _temporary(spec.home).mkdir(parents=True, exist_ok=True)
+    environment = environment_of(spec)
     argv = [*spec.binary.command, *SPEAKING, *_closing(spec), *_conversation(spec, session_id)]
     if spec.memory is not None:
         # The copy, not the file in the workspace: the harness reads it again at each start.
         argv += ["--append-system-prompt-file", str(spec.memory.copy)]
-    if spec.endpoint is not None and spec.endpoint.model is not None:
-        argv += ["--model", spec.endpoint.model]
-    return Launch(argv=tuple(argv), environment=environment, cwd=spec.cwd)
+    return Launch(argv=(*argv, *model_of(spec)), environment=environment, cwd=spec.cwd)
+
+
+def model_of(spec: SessionSpec) -> tuple[str, ...]:
+    """The words that choose the model; none where the harness chooses."""
+    if spec.endpoint is None or spec.endpoint.model is None:
+        return ()
+    return "--model", spec.endpoint.model
+
+
+def environment_of(spec: SessionSpec) -> dict[str, str]:
+    """The environment of one process; makes the temporary folder of a home of its own.
+
+    Raises:
+        BadRequest: the workspace holds the harness's home or configuration.
+    """
+    environment = _environment(spec)
+    _refuse_own_state_in_workspace(spec, environment)
+    if spec.home is not None:
+        _temporary(spec.home).mkdir(parents=True, exist_ok=True)
+    return environment
 
 
 def configuration_directory(environment: Mapping[str, str]) -> Path | None:

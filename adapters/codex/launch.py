@@ -15,6 +15,7 @@ no file is written. Observed on 0.171.0:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -66,6 +67,20 @@ def launch(spec: SessionSpec) -> Launch:
     Raises:
         BadRequest: the workspace holds HOME or CODEX_HOME, so that its files would be the user's configuration.
     """
+    environment = environment_of(spec)
+    argv = [*spec.binary.command, "app-server", *as_options(overrides(spec))]
+    # Not the workspace: nothing that is looked up beside the process may come from there.
+    directory = codex_home(spec)
+    neutral = directory if directory.is_dir() else Path("/")
+    return Launch(argv=tuple(argv), environment=environment, cwd=neutral)
+
+
+def environment_of(spec: SessionSpec) -> dict[str, str]:
+    """Return the environment of a process for that spec; makes the folders of a home of its own.
+
+    Raises:
+        BadRequest: the workspace holds HOME or CODEX_HOME, so that its files would be the user's configuration.
+    """
     directory = codex_home(spec)
     for name, holder in (("HOME", _home(spec)), ("CODEX_HOME", directory)):
         if holder.resolve().is_relative_to(spec.cwd):
@@ -82,19 +97,21 @@ def launch(spec: SessionSpec) -> Launch:
         environment |= {"HOME": str(spec.home), "CODEX_HOME": str(directory), "TMPDIR": str(temporary)}
     if spec.endpoint is not None:
         environment[KEY_VARIABLE] = spec.endpoint.api_key
-    overrides = [f"{name}={msgspec.json.encode(value).decode()}" for name, value in _overrides(spec).items()]
-    argv = [*spec.binary.command, "app-server", *(part for text in overrides for part in ("-c", text))]
-    # Not the workspace: nothing that is looked up beside the process may come from there.
-    neutral = directory if directory.is_dir() else Path("/")
-    return Launch(argv=tuple(argv), environment=environment, cwd=neutral)
+    return environment
+
+
+def as_options(settings: Mapping[str, str | int | bool]) -> tuple[str, ...]:
+    """Return settings by dotted path as words of the command line."""
+    texts = (f"{name}={msgspec.json.encode(value).decode()}" for name, value in settings.items())
+    return tuple(part for text in texts for part in ("-c", text))
 
 
 def _home(spec: SessionSpec) -> Path:
     return spec.home if spec.home is not None else Path(spec.environment.get("HOME") or Path.home())
 
 
-def _overrides(spec: SessionSpec) -> dict[str, str | int | bool]:
-    """The settings by dotted path. JSON texts and TOML texts of these types are the same."""
+def overrides(spec: SessionSpec) -> dict[str, str | int | bool]:
+    """Return the settings by dotted path. JSON texts and TOML texts of these types are the same."""
     settings: dict[str, str | int | bool] = {
         "approval_policy": "on-request",
         "check_for_update_on_startup": False,

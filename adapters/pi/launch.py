@@ -17,6 +17,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -57,12 +58,45 @@ _APIS = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedRecipe:
+    """What every pi of ours gets, whatever its mode.
+
+    Args:
+        environment: the whole of it.
+        options: words of the command line.
+        sessions: where the conversations of the workspace are kept.
+    """
+
+    environment: dict[str, str]
+    options: tuple[str, ...]
+    sessions: Path
+
+
 def launch(spec: SessionSpec) -> Launch:
     """Return command line and environment of a pi for that spec.
 
     Raises:
         BadRequest: the workspace holds HOME or pi's directory, so that its files would be the user's configuration.
         SessionNotFound: there is no conversation of that id in this workspace.
+    """
+    recipe = closed_recipe(spec)
+    argv = (
+        *spec.binary.command,
+        *("--mode", "rpc"),
+        *_conversation(spec, recipe.sessions),
+        # The copy, not the file in the workspace.
+        *(("--append-system-prompt", str(spec.memory.copy)) if spec.memory is not None else ()),
+        *recipe.options,
+    )
+    return Launch(argv=argv, environment=recipe.environment, cwd=spec.cwd)
+
+
+def closed_recipe(spec: SessionSpec) -> ClosedRecipe:
+    """Return what closes a pi for that spec; writes its settings.
+
+    Raises:
+        BadRequest: the workspace holds HOME or pi's directory, so that its files would be the user's configuration.
     """
     directory = _directory(spec)
     for name, holder in (("HOME", _home(spec)), (DIRECTORY_VARIABLE, directory)):
@@ -91,17 +125,13 @@ def launch(spec: SessionSpec) -> Launch:
         "PI_SKIP_VERSION_CHECK": "1",
         "PI_TELEMETRY": "0",
     }
-    argv = (
-        *spec.binary.command,
-        *("--mode", "rpc", "--offline", NOT_TRUSTING, *sorted(DISCOVERING_NOTHING)),
+    options = (
+        *("--offline", NOT_TRUSTING, *sorted(DISCOVERING_NOTHING)),
         *("-e", str(GATE), "--checkrein-policy", policy_word(spec.policy)),
         *("--session-dir", str(sessions)),
-        *_conversation(spec, sessions),
-        # The copy, not the file in the workspace.
-        *(("--append-system-prompt", str(spec.memory.copy)) if spec.memory is not None else ()),
         *(("--model", f"{PROVIDER}/{_model(spec.endpoint)}") if spec.endpoint is not None else ()),
     )
-    return Launch(argv=argv, environment=environment, cwd=spec.cwd)
+    return ClosedRecipe(environment=environment, options=options, sessions=sessions)
 
 
 def policy_word(policy: Policy) -> str:

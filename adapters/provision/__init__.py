@@ -8,7 +8,13 @@ from checkrein.adapters.provision.installed import InstalledHarness
 from checkrein.adapters.provision.pins import pinned_versions
 from checkrein.adapters.provision.request import HarnessRequest, parse_request
 from checkrein.adapters.provision.runtime import launcher_of
-from checkrein.adapters.provision.source import NpmSource, find_source, known_harnesses, load_source
+from checkrein.adapters.provision.source import (
+    NpmSource,
+    find_source,
+    known_harnesses,
+    load_source,
+    program_owner,
+)
 
 __all__ = [
     "HarnessCache",
@@ -28,4 +34,5 @@ __all__ = [
     "locate_harness",
     "parse_request",
     "pinned_versions",
+    "program_owner",
 ]

@@ -2,8 +2,9 @@
 
 The file holds the four patterns of `NpmSource` and a table `[platforms]`: for each platform (the words of
 `platforms.platform_name`) the values of the placeholders. `{version}` is always there. A harness of JavaScript names
-the oldest `node` that runs it. An outside adapter package brings its own `install.toml`, and may name its
-`default_version` in it.
+the oldest `node` that runs it. An adapter of a program that another adapter brings says `same_as` instead, with the
+name of that one; cache and pin are then the other's too. An outside adapter package brings its own `install.toml`, and
+may name its `default_version` in it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from checkrein.adapters.provision.errors import BadInstallTable, UnsupportedPlat
 
 #: Each entry point of this group is one adapter; its module's package holds the `install.toml`.
 ENTRY_POINT_GROUP = "checkrein.adapters"
+
+
+class _SameFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    same_as: str
 
 
 class _InstallFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,19 +103,34 @@ class NpmSource:
             ) from None
 
 
-def load_source(harness: str, package: str) -> NpmSource:
+def load_source(harness: str, package: str, *, may_be_same: bool = True) -> NpmSource:
     """Read `install.toml` of an adapter package.
 
     Args:
         harness: name of the harness.
         package: import name of the package that holds the file.
+        may_be_same: it may say that the program is another harness's.
+
+    Returns:
+        With `same_as`, the table of the other harness, its name included.
 
     Raises:
         BadInstallTable: the file is missing, or does not hold what an install table holds; names file and field.
+        UnknownHarness: no adapter has the name in `same_as`.
     """
     source = files(package).joinpath("install.toml")
     try:
-        data = msgspec.convert(tomllib.loads(source.read_text(encoding="utf-8")), _InstallFile)
+        table = tomllib.loads(source.read_text(encoding="utf-8"))
+        if "same_as" in table:
+            other = msgspec.convert(table, _SameFile).same_as
+            if not may_be_same:
+                raise BadInstallTable(
+                    f"{harness} is named as the same as another harness, and is the same as {other} itself",
+                    where=str(source),
+                    advice=f"name {other} in the other install.toml",
+                )
+            return find_source(other, may_be_same=False)
+        data = msgspec.convert(table, _InstallFile)
     except FileNotFoundError:
         raise BadInstallTable(
             f"the adapter of {harness} does not say where npm has it",
@@ -138,8 +158,23 @@ def known_harnesses() -> tuple[str, ...]:
     return tuple(sorted({entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)}))
 
 
-def find_source(harness: str) -> NpmSource:
+def program_owner(harness: str) -> str:
+    """The harness whose program it is that a harness runs: itself, or the one that its install table names.
+
+    Raises:
+        UnknownHarness: no adapter has that name.
+    """
+    try:
+        return find_source(harness).harness
+    except BadInstallTable:
+        return harness  # a program that is given by its path needs no table
+
+
+def find_source(harness: str, *, may_be_same: bool = True) -> NpmSource:
     """The install table of a harness by its name.
+
+    Args:
+        may_be_same: see `load_source`.
 
     Raises:
         UnknownHarness: no adapter has that name; names those that exist.
@@ -147,7 +182,7 @@ def find_source(harness: str) -> NpmSource:
     """
     for entry in entry_points(group=ENTRY_POINT_GROUP):
         if entry.name == harness:
-            return load_source(harness, entry.module)
+            return load_source(harness, entry.module, may_be_same=may_be_same)
     raise UnknownHarness(
         f"there is no harness {harness!r}", advice=f"the known ones are {', '.join(known_harnesses())}"
     )

@@ -356,9 +356,11 @@ class HarnessProcess:
     async def _climb(self, stdin_grace: float, term_grace: float) -> Rung:
         if self._status is not None:
             return Rung.EXITED
-        self._input.close()
-        if await self._ends_within(stdin_grace):
-            return Rung.STDIN
+        # Closed before, its end was no sign to stop.
+        if not self._input.closed:
+            self._input.close()
+            if await self._ends_within(stdin_grace):
+                return Rung.STDIN
         await self._link.signal(signal.SIGTERM, SignalTarget.CLI)
         if await self._ends_within(term_grace):
             return Rung.TERM

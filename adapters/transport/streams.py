@@ -127,6 +127,11 @@ class InputLines:
             )
         self._check()
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._end.closed
+
     def close(self) -> None:
         """Close the standard input; a send that waits is broken off."""
         self._broken = self._broken or "the standard input was closed"

@@ -25,6 +25,9 @@ def contract(
     chosen = loaded.in_order(select_clauses(clauses or [], loaded))
     for clause in chosen:
         console.print(_in_full(clause) if clauses else _line(clause), soft_wrap=True)
+    if not clauses:
+        planned = ", ".join(clause.id for clause in loaded.planned)
+        console.print(f"not judged yet: {planned}", soft_wrap=True)
 
 
 def _line(clause: Clause) -> Text:
@@ -35,6 +38,8 @@ def _in_full(clause: Clause) -> Text:
     about = ", ".join(clause.harnesses) if clause.harnesses else "every harness"
     if clause.capability is not None:
         about += f" that can do: {clause.capability.value}"
+    if clause.without is not None:
+        about += f" that declares that it cannot do: {clause.without.value}"
     return Text.assemble(
         (f"\n{clause.id} ", "bold"),
         f"{clause.level.value}\n{clause.text}\n",

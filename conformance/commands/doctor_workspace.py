@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from checkrein.adapters.errors import BadRequest
+from checkrein.adapters.provision import program_owner
 from checkrein.adapters.registry import find_harness, harness_names
 from checkrein.adapters.shown import one_line
 from checkrein.adapters.workspace import Severity, WorkspaceFinding
@@ -39,7 +40,7 @@ def examine_workspace(workspace: Path, *, as_json: bool) -> int:
     workspace = workspace.resolve()
     found: list[WorkspaceFinding] = []
     unknown: list[str] = []
-    for name in harness_names():
+    for name in (name for name in harness_names() if program_owner(name) == name):
         findings = find_harness(name).workspace_findings(workspace)
         if findings is None:
             unknown.append(name)

@@ -189,7 +189,7 @@ def _installed(request: TargetRequest, console: Console, dialect: str | None) ->
     if request.path is None:
         with InstallProgress(str(request), console) as progress:
             installed = install_harness(str(request), on_progress=progress.show)
-        exact = f"{installed.harness}@{installed.version}"
+        exact = f"{request.harness}@{installed.version}"
     else:
         exact = f"{request.harness}@{request.version or LOCAL}={request.path}"
     find_target(exact, dialect=dialect)

@@ -14,6 +14,10 @@ from checkrein.conformance.run_folder import RunFolder
 from checkrein.conformance.scenario import Arena
 from checkrein.conformance.target import Target
 
+#: How long the driver command may take to have its harness at work, in seconds: another Python starts first. Seen: 3 s
+#: on a quiet machine; 20 s went by before the harness began where each core had a dozen processes waiting for it.
+STARTING = 60.0
+
 
 def drive_arguments(target: Target, folder: RunFolder, prompt: str, *, base_url: str) -> list[str]:
     """The words behind the Python executable that drive one turn.

@@ -14,6 +14,7 @@ import anyio
 
 from checkrein.adapters import Approval, Outcome, Session, Turn
 from checkrein.adapters.events import Event, TextDelta, ToolFinished
+from checkrein.adapters.manifest import Capability, Support
 from checkrein.conformance.judgements import HarnessFellShort
 from checkrein.conformance.scenario import Arena
 from checkrein.scripted_models import DeadlineExceeded, HeldTool
@@ -35,6 +36,9 @@ AT_ONCE_MS = 250.0
 
 #: How long no request may come before a run counts as settled, in seconds.
 SETTLED_FOR = 1.0
+
+#: What stops an interrupted turn: the harness by itself, or where it takes no commands the end of its process.
+BY_THE_HARNESS, BY_FORCE = frozenset({"harness"}), frozenset({"term", "kill"})
 
 #: Rows of the timeline that an expired wait prints.
 SHOWN_ROWS = 80
@@ -96,7 +100,9 @@ async def deny_all(arena: Arena, turn: Turn) -> list[str]:
 
 
 async def text_seen(arena: Arena, turn: Turn) -> None:
-    """Wait until the harness has shown a piece of the model's text."""
+    """Wait until the harness has shown a piece of the model's text, if it does that before the end of it."""
+    if not arena.target.kit.shows_text:
+        return
     await event_seen(
         arena, turn, "a piece of text from the harness", lambda event: isinstance(event, TextDelta)
     )
@@ -108,7 +114,10 @@ async def result_seen(arena: Arena, turn: Turn, call_id: str) -> ToolFinished:
         arena,
         turn,
         f"the result of {call_id}",
-        lambda event: isinstance(event, ToolFinished) and event.call_id == call_id,
+        lambda event: (
+            isinstance(event, ToolFinished)
+            and (event.call_id == call_id or not arena.target.kit.tells_call_ids)
+        ),
     )
     assert isinstance(event, ToolFinished)
     return event
@@ -220,21 +229,28 @@ async def settle(arena: Arena) -> None:
 
 def judge_outcome(arena: Arena, clause: str, *outcomes: Outcome) -> None:
     """Judge the outcome of an interrupted turn, or of several in the same window."""
+    by = stoppers(arena)
     arena.judge(
         clause,
-        holds=all(_is_interrupted(outcome) for outcome in outcomes),
-        expected="interrupted, exit status 130, with a reason, stopped by the harness's own interrupt",
+        holds=all(_is_interrupted(outcome, by) for outcome in outcomes),
+        expected=f"interrupted, exit status 130, with a reason, stopped by {' or '.join(sorted(by))}",
         observed="; ".join(_shown(outcome) for outcome in outcomes),
         enforced_by="adapter",
     )
 
 
-def _is_interrupted(outcome: Outcome) -> bool:
-    stopped_by_harness = outcome.stopped_by is not None and outcome.stopped_by.value == "harness"
+def stoppers(arena: Arena) -> frozenset[str]:
+    """What may have stopped an interrupted turn, by the words of the record."""
+    takes_commands = arena.target.manifest.support(Capability.LIVE_CONTROL) is not Support.NO
+    return BY_THE_HARNESS if takes_commands else BY_FORCE
+
+
+def _is_interrupted(outcome: Outcome, by: frozenset[str]) -> bool:
+    stopped_so = outcome.stopped_by is not None and outcome.stopped_by.value in by
     return (
         (outcome.status.value, outcome.exit_status) == ("interrupted", 130)
         and bool(outcome.reason)
-        and stopped_by_harness
+        and stopped_so
     )
 
 

@@ -121,7 +121,7 @@ async def test_a_stream_that_breaks(arena: Arena) -> None:
             passed = await run(arena, session, f"a prompt that gets {kind.name} once")
             whole = ("completed", f"Second try after {kind.name}.")
             retried = passed
-            # pi 1.6.0 does not ask again when an answer is no stream: the next prompt does
+            # a harness may give up an answer that it cannot read: then the next prompt asks again
             if _failed_for_a_reason(passed):
                 retried = await run(arena, session, f"the same again after {kind.name}")
             failed = await run(arena, session, f"a prompt that gets {kind.name} always")

@@ -76,7 +76,8 @@ async def test_interrupt_a_turn_twice(arena: Arena) -> None:
         )
 
 
-@scenario("interrupt.next-turn.right-answer")
+# Ten starts, where each turn is a process of its own.
+@scenario("interrupt.next-turn.right-answer", seconds=180.0)
 async def test_five_prompts_after_five_interrupts(arena: Arena) -> None:
     rounds = range(1, 6)
     gates = {number: arena.script.gate(f"gate {number}", never_opened=True) for number in rounds}

@@ -70,7 +70,6 @@ def test_the_page_of_the_contract_is_up_to_date(contract: Contract) -> None:
 
 def test_the_digest_changes_with_any_word_and_with_nothing_else(folder: Path, contract: Contract) -> None:
     assert load_contract_from(folder).digest == contract.digest
-    spoil(folder / "steer.yaml", "# ", "#  ") if "# " in (folder / "steer.yaml").read_text() else None
     (folder / "steer.yaml").write_text("# a comment\n" + (folder / "steer.yaml").read_text())
     assert load_contract_from(folder).digest == contract.digest
     spoil(folder / "steer.yaml", "none merged away", "none is merged away")
@@ -102,6 +101,23 @@ def test_what_is_not_understood_is_refused_with_file_and_place(
     assert re.search(re.escape(what), refusal.value.what)
     assert "steer.yaml" in refusal.value.where
     assert where in refusal.value.where
+
+
+@pytest.mark.parametrize(
+    ("reserved", "used"),
+    [
+        ("id: policy.governed", "id: steer.mid-tool.delivered"),
+        ("id: policy.taint.<rule>", "id: steer.mid-tool.<rule>"),
+        (
+            "retired: []",
+            "retired: [{id: steer.mid-tool.delivered, until: '2026.10', why: it said two things}]",
+        ),
+    ],
+)
+def test_no_clause_takes_an_id_that_is_reserved(folder: Path, reserved: str, used: str) -> None:
+    spoil(folder / "reserved.yaml", reserved, used)
+    with pytest.raises(BadDataFile, match=r"'steer\.mid-tool\.delivered' is reserved"):
+        load_contract_from(folder)
 
 
 def test_a_file_that_the_edition_does_not_name_is_refused(folder: Path) -> None:

@@ -242,16 +242,20 @@ def test_an_info_is_never_red(verdict: Verdict) -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "holds", "verdict"),
+    ("level", "holds", "declared", "verdict"),
     [
-        (Level.MUST, True, Verdict.PASS),
-        (Level.MUST, False, Verdict.FAIL),
-        (Level.SHOULD, False, Verdict.WARN),
-        (Level.INFO, False, Verdict.WARN),
+        (Level.MUST, True, True, Verdict.PASS),
+        (Level.MUST, False, True, Verdict.FAIL),
+        (Level.SHOULD, False, True, Verdict.WARN),
+        (Level.INFO, False, True, Verdict.WARN),
+        (Level.MUST, True, False, Verdict.DRIFT),
+        (Level.MUST, False, False, Verdict.WARN),
     ],
 )
-def test_the_level_decides_what_a_failure_is(level: Level, holds: bool, verdict: Verdict) -> None:
-    assert verdict_of(level, holds=holds) is verdict
+def test_level_and_declaration_decide_what_a_verdict_is(
+    level: Level, holds: bool, declared: bool, verdict: Verdict
+) -> None:
+    assert verdict_of(level, holds=holds, declared=declared) is verdict
 
 
 def test_the_matrix_looks_like_the_golden_one(written: Path) -> None:

@@ -24,7 +24,7 @@ RUN_SECONDS = 300.0
 GREEN = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 
 
-@pytest.mark.usefixtures("real_claude_code", "real_codex")
+@pytest.mark.usefixtures("real_claude_code", "real_codex", "real_pi")
 @pytest.mark.parametrize("name", DEFECTS)
 def test_a_defect_turns_exactly_its_rows_red(name: str, tmp_path: Path) -> None:
     defect = DEFECTS[name]

@@ -13,7 +13,7 @@ import pytest
 
 from checkrein.adapters.errors import BadRequest, HarnessDied
 from checkrein.adapters.interrupting import LadderTimes
-from checkrein.conformance.judgements import KitMistake
+from checkrein.conformance.judgements import HarnessFellShort, KitMistake
 from checkrein.conformance.known_failures import Baseline, KnownFailure
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenario_run import ScenarioReport
@@ -365,6 +365,27 @@ def test_a_capability_that_the_harness_lacks_makes_the_clause_not_applicable(run
     report = run_on_fake(fork)
     assert verdicts(report) == {"session.fork.original-untouched": Verdict.NOT_APPLICABLE}
     assert report.run.run_folder == ""
+
+
+@pytest.mark.parametrize(("holds", "verdict"), [(True, Verdict.DRIFT), (False, Verdict.WARN)])
+def test_a_capability_that_the_harness_does_not_declare_is_drift_when_it_is_there(
+    run_on_fake: RunOnFake, holds: bool, verdict: Verdict
+) -> None:
+    @scenario("record.usage.per-turn")
+    async def usage(arena: Arena) -> None:
+        arena.judge("record.usage.per-turn", holds=holds, expected="its own", observed="that")
+
+    assert verdicts(run_on_fake(usage)) == {"record.usage.per-turn": verdict}
+
+
+def test_what_fails_before_it_is_judged_is_a_warning_where_the_capability_is_not_declared(
+    run_on_fake: RunOnFake,
+) -> None:
+    @scenario("record.usage.per-turn")
+    async def usage(arena: Arena) -> None:
+        raise HarnessFellShort("it told none")
+
+    assert verdicts(run_on_fake(usage)) == {"record.usage.per-turn": Verdict.WARN}
 
 
 def test_clauses_about_other_harnesses_are_left_out(run_on_fake: RunOnFake) -> None:

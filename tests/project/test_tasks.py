@@ -97,9 +97,9 @@ def test_an_installation_that_failed_is_tried_again(project: Project) -> None:
     assert project.run("run").returncode == 0
 
 
-def test_run_without_arguments_means_both_harnesses(project: Project) -> None:
+def test_run_without_arguments_leaves_the_choice_to_the_kit(project: Project) -> None:
     project.run("run")
-    assert project.calls("run") == ["run claude-code codex"]
+    assert project.calls("run") == ["run"]
 
 
 def test_test_without_arguments_means_all_tests_side_by_side(project: Project) -> None:

@@ -18,6 +18,7 @@ from checkrein.adapters.provision import (
     known_harnesses,
     load_source,
     pinned_versions,
+    program_owner,
 )
 from checkrein.adapters.provision.errors import BadInstallTable
 from checkrein.adapters.provision.pins import default_version
@@ -72,7 +73,25 @@ def test_the_platforms_own_package_is_named(
 
 
 def test_the_harnesses_that_have_an_adapter_are_known() -> None:
-    assert known_harnesses() == ("claude-code", "codex", "pi", "reference")
+    assert known_harnesses() == (
+        "claude-code",
+        "claude-code-print",
+        "codex",
+        "codex-exec",
+        "pi",
+        "pi-print",
+        "reference",
+    )
+
+
+def test_a_harness_may_run_the_program_of_another_with_its_place_and_pin() -> None:
+    assert find_source("codex-exec") == find_source("codex")
+    assert [program_owner(harness) for harness in ("pi-print", "pi")] == ["pi", "pi"]
+
+
+def test_a_harness_that_is_the_same_as_another_cannot_be_named_by_a_third() -> None:
+    with pytest.raises(BadInstallTable, match="name codex in the other"):
+        load_source("codex-exec", "checkrein.adapters.codex.exec_mode", may_be_same=False)
 
 
 @pytest.mark.parametrize(

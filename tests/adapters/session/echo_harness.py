@@ -34,7 +34,7 @@ from checkrein.adapters.native import (
     TurnOpened,
     TurnStatus,
 )
-from checkrein.adapters.transport import HarnessProcess
+from checkrein.adapters.transport import ExitStatus, HarnessProcess
 
 ECHO = (
     "import sys\n"
@@ -93,6 +93,10 @@ class EchoConnection(Connection):
     def decode(self, lines: list[bytes]) -> Iterable[NativeEvent]:
         self._fail("decode")
         return [self._events[int(line)] for line in lines]
+
+    def ended(self, status: ExitStatus | None, stderr: str) -> Iterable[NativeEvent]:
+        self._fail("ended")
+        return self.harness.at_end
 
     def take_replies(self) -> list[bytes]:
         return []
@@ -166,6 +170,8 @@ class EchoHarness(HarnessAdapter):
         self.held: dict[str, Held] = {}
         #: what is done when a method is called
         self.before: dict[str, Callable[[], None]] = {}
+        #: what the end of each process tells
+        self.at_end: list[NativeEvent] = []
         self.lacks: frozenset[Capability] = frozenset()
 
     def hold(self, method: str) -> Held:

@@ -41,7 +41,10 @@ from checkrein.adapters.transport import BrokenTransport, HarnessProcess
 #: In the environment of the driver: how the fake harness misbehaves (see `program.py`).
 FLAW_VARIABLE = "FAKE_HARNESS_FLAW"
 
-_LACKS = {Capability.FORK, Capability.USAGE}
+_LACKS = frozenset({Capability.FORK})
+
+#: What its manifest says nothing of.
+_LEFT_OPEN = frozenset({Capability.USAGE})
 
 
 class FakeConnection(Connection):
@@ -139,7 +142,9 @@ class FakeAdapter(HarnessAdapter):
 
     @property
     def manifest(self) -> Manifest:
-        capabilities = {one: Support.NO if one in _LACKS else Support.YES for one in Capability}
+        capabilities = {
+            one: Support.NO if one in _LACKS else Support.YES for one in Capability if one not in _LEFT_OPEN
+        }
         return Manifest(
             name="fake",
             title="Fake",

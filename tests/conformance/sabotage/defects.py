@@ -11,14 +11,17 @@ from tests.conformance.sabotage import (
     answering,
     approving,
     faulting,
+    gating,
     guarding,
     interrupting,
     meddling,
+    minding_pi,
     outliving,
     recording,
     sessions,
     steering,
     trusting,
+    unasked,
     wiring,
 )
 from tests.conformance.sabotage.defect import Defect
@@ -39,6 +42,9 @@ DEFECTS: dict[str, Defect] = {
         outliving,
         trusting,
         wiring,
+        gating,
+        minding_pi,
+        unasked,
     )
     for name, defect in module.DEFECTS.items()
 }

@@ -74,6 +74,16 @@ def start_without_a_word() -> None:
     _meddle((b'"turn/started"',), b"", None)
 
 
+def say_no_word_of_an_interruption() -> None:
+    """pi does not say that a turn was aborted."""
+    _meddle((b'"type":"agent_settled"',), b'"aborted":true', b'"aborted":false')
+
+
+def load_another_gate() -> None:
+    """What pi says first is not the word of our gate."""
+    _meddle((b'"method":"notify"',), b'\\"checkrein\\":\\"ready\\"', b'\\"checkrein\\":\\"hello\\"')
+
+
 def grant_once_only() -> None:
     """allow_always is passed to Codex as a plain accept; the desk alone remembers it."""
 
@@ -147,5 +157,17 @@ DEFECTS: dict[str, Defect] = {
         red=("native.codex.session-grant-ends-with-process",),
         among=("native.codex.*",),
         install=grant_once_only,
+    ),
+    "says no word of an interruption": Defect(
+        harness="pi",
+        red=("native.pi.agent-settled", "native.pi.abort-ends-dialog"),
+        among=("native.pi.*",),
+        install=say_no_word_of_an_interruption,
+    ),
+    "loads another gate": Defect(
+        harness="pi",
+        red=("native.pi.gate-first",),
+        among=("native.pi.*",),
+        install=load_another_gate,
     ),
 }

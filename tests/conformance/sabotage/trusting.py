@@ -6,6 +6,7 @@ from checkrein.adapters.claude_code.kit import KIT as CLAUDE_CODE
 from checkrein.adapters.codex.kit import KIT as CODEX
 from checkrein.adapters.interface import HarnessAdapter
 from checkrein.adapters.open_recipe import OpenRecipe
+from checkrein.adapters.pi.kit import KIT as PI
 from checkrein.conformance import target
 from tests.conformance.sabotage.defect import Defect
 from tests.conformance.sabotage.replacing import replace_attribute
@@ -37,6 +38,11 @@ def open_codex() -> None:
     _launch_with(CODEX.open_recipes["usual"])
 
 
+def open_pi() -> None:
+    """pi trusts the workspace, and loads what it finds there. The gate still asks."""
+    _launch_with(PI.open_recipes["usual"])
+
+
 DEFECTS: dict[str, Defect] = {
     "launches Claude Code with the open recipe": Defect(
         harness="claude-code",
@@ -63,5 +69,18 @@ DEFECTS: dict[str, Defect] = {
         ),
         among=ATTACKED,
         install=open_codex,
+    ),
+    "launches pi with the open recipe": Defect(
+        harness="pi",
+        red=(
+            "workspace.cannot-answer",
+            "workspace.cannot-rewrite",
+            "workspace.cannot-run-at-start",
+            "workspace.cannot-widen",
+            "workspace.cannot-redirect",
+            "workspace.cannot-start-a-turn",
+        ),
+        among=ATTACKED,
+        install=open_pi,
     ),
 }

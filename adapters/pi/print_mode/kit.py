@@ -1,0 +1,11 @@
+"""What the conformance kit must know of `pi -p`: what it knows of the live harness, which is the same program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from checkrein.adapters.pi.kit import KIT as LIVE
+from checkrein.adapters.pi.print_mode import ADAPTER
+
+#: What the live adapter sees to is not seen to here.
+KIT = replace(LIVE, bare_run=ADAPTER.bare_run, adapter_enforces=frozenset[str]())

@@ -17,8 +17,14 @@ from checkrein.conformance.verdicts import Verdict
 #: How long the run may take, in seconds; under 40 on a quiet machine with two cores.
 RUN_SECONDS = 600.0
 
-#: What the protocol has no word for, and what the agent has no need of.
-NOT_APPLICABLE = {"steer.withdraw.never-seen", "steer.withdraw.late-refused", "approve.always.control"}
+#: What the protocol has no word for, what the agent has no need of, and what is about programs of another kind.
+NOT_APPLICABLE = {
+    "approve.always.control",
+    "approve.no-prompts.fails-closed",
+    "oneshot.sigint.exit-status",
+    "steer.withdraw.late-refused",
+    "steer.withdraw.never-seen",
+}
 
 
 def test_the_reference_agent_keeps_the_whole_contract(tmp_path: Path) -> None:

@@ -310,6 +310,12 @@ class Connection(ABC):
         """Whether the process remembers a grant that must not outlive the turn (it is renewed before the next)."""
 
     @property
+    def said_all(self) -> bool:
+        """Whether the process has nothing more to say, though it may stay: it is ended then. Only where one process is
+        one turn."""
+        return False
+
+    @property
     def tells_progress(self) -> bool:
         """Whether the harness says something while it works, so that a long silence means that it is stuck."""
         return True

@@ -22,6 +22,10 @@ OPEN_SECONDS = 60.0
 #: How long a process may live after the end of its output, in seconds.
 EXIT_SECONDS = 5.0
 
+#: How long a process that has said all may take to end by itself, in seconds: `claude -p` (2.1.332) takes 0.1 to 0.5 s,
+#: or stays for the commands that it runs in the background.
+LINGER_SECONDS = 1.0
+
 #: How long what a dead process left behind may take to end before the turn is told, in seconds.
 SWEEP_SECONDS = 2.0
 
@@ -64,6 +68,7 @@ class Link:
         self._tasks = tasks
         self._read_out = anyio.Event()
         self._closing = False
+        self._ending = False
 
     @classmethod
     async def start(
@@ -162,6 +167,9 @@ class Link:
         if replies:
             # In a task of its own: a harness that reads nothing while it writes must not stop our reading.
             self._tasks.start_soon(self._send_replies, replies)
+        if self.connection.said_all and not self._ending:
+            self._ending = True
+            self._tasks.start_soon(self._end_the_last)
         while (room := self._sink.room()) is not None:
             await room.wait()
 
@@ -171,6 +179,14 @@ class Link:
                 await self.process.send(reply)
             except CheckreinError:
                 return  # the process is gone; the reader reports that
+
+    async def _end_the_last(self) -> None:
+        with anyio.CancelScope(shield=True):
+            try:
+                await self.process.wait_exit(LINGER_SECONDS)
+            except TimeoutError:
+                with suppress(CheckreinError):  # the reader and the close tell what survives
+                    await self.process.kill_ladder("it had said all")
 
     def _tell_end(self, status: ExitStatus | None) -> None:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -79,6 +79,16 @@ def snapshot(*roots: Path) -> FileTree:
                 if (entry := _read(path)) is not None:
                     entries[path] = entry
     return FileTree(roots=roots, entries=entries)
+
+
+def files_below(*roots: Path) -> Iterator[Path]:
+    """Every regular file below these folders. Links are not followed, and a folder that vanishes meanwhile is left out;
+    a file may still have vanished when it is read."""
+    for root in roots:
+        for folder, _, names in os.walk(root):
+            for path in (Path(folder, name) for name in names):
+                if path.is_file() and not path.is_symlink():
+                    yield path
 
 
 def difference(before: FileTree, after: FileTree, *, ignore: Iterable[str] = ()) -> tuple[Change, ...]:

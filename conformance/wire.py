@@ -66,6 +66,7 @@ class Wire:
         self._timeline = timeline
         self._rows: dict[int, WireRow] = {}
         self._watchers: list[tuple[WirePredicate, Callable[[WireRow], None]]] = []
+        self._fault: Exception | None = None
 
     def tap(self, direction: Direction, line: bytes) -> None:
         """Take one line in."""
@@ -91,12 +92,24 @@ class Wire:
         line_row = WireRow(n=row.n, at_ms=row.at_ms, direction=direction, message=message, text=text)
         self._rows[row.n] = line_row
         for predicate, act in self._watchers:
-            if predicate(line_row):
-                act(line_row)
+            try:
+                if predicate(line_row):
+                    act(line_row)
+            except Exception as fault:
+                # Of the kit: the session, which reads this line next, has no part in it.
+                self._fault = self._fault or fault
 
     def when(self, predicate: WirePredicate, act: Callable[[WireRow], None]) -> None:
-        """Run `act` at every line that fulfils the predicate, before the driver has read it; it must be quick."""
+        """Run `act` at every line that fulfils the predicate, before the driver has read it; it must be quick.
+
+        What it raises is raised by `check`.
+        """
         self._watchers.append((predicate, act))
+
+    def check(self) -> None:
+        """Raise what a watcher has raised; call it before what the watchers saw is judged."""
+        if self._fault is not None:
+            raise self._fault
 
     @property
     def rows(self) -> tuple[WireRow, ...]:

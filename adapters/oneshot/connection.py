@@ -99,7 +99,7 @@ class OneShotConnection(Connection):
             yield UsageReported(usage=used, scope=UsageScope.TURN)
         words = "still running" if status is None else str(status)
         failure = self._reader.failure
-        if not failure and (status is None or status.code != 0):
+        if not failure and not self._reader.said_all and (status is None or status.code != 0):
             failure = (
                 f"its last words were: {stderr[-LAST_WORDS:].strip()}" if stderr.strip() else "no reason"
             )
@@ -194,6 +194,11 @@ class OneShotConnection(Connection):
     def holds_grants(self) -> bool:
         """See `Connection.holds_grants`."""
         return False
+
+    @property
+    def said_all(self) -> bool:
+        """See `Connection.said_all`."""
+        return self._reader.said_all
 
     @property
     def tells_progress(self) -> bool:

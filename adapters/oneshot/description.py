@@ -87,6 +87,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         failed: path to the reason for which the turn has failed.
         status: path to the harness's own word for the end of the turn.
         recovered: an earlier failure does not count any more.
+        last: the turn is over with this line; the process is ended if it stays.
         retry, warning: path to a text for a person.
     """
 
@@ -102,6 +103,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     failed: str | None = None
     status: str | None = None
     recovered: bool = False
+    last: bool = False
     retry: str | None = None
     warning: str | None = None
 

@@ -45,12 +45,14 @@ class OutputReader:
     Attributes:
         failure: why the turn has failed, as the harness said; "" when it did not.
         status: the harness's own word for the end.
+        said_all: the turn is over, whatever the process still does.
         told: what it told of its usage, by what that counts over.
     """
 
     def __init__(self, output: Output) -> None:
         self.failure = ""
         self.status = ""
+        self.said_all = False
         self.told: dict[UsageCount, Usage] = {}
         self._output = output
         self._lines: list[str] = []
@@ -96,6 +98,7 @@ class OutputReader:
     def _told(self, rule: Rule, subject: Mapping[str, object]) -> Iterator[NativeEvent]:
         if rule.recovered:
             self.failure = ""
+        self.said_all = self.said_all or rule.last
         if rule.failed is not None:
             self.failure = text_at(subject, rule.failed) or "the harness does not say why"
         if rule.status is not None:

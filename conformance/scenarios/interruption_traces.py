@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
 
+from checkrein.conformance.file_tree import files_below
 from checkrein.conformance.scenario import Arena
 from checkrein.conformance.scenarios.moves import texts_within
 from checkrein.scripted_models import ItemKind, ModelRequest
@@ -91,6 +93,7 @@ class TranscriptAtTheEnd:
 
     def judge(self) -> None:
         """Judge whether the interruption was there."""
+        self._arena.wire.check()
         observed = "no line ended the turn" if self._words is None else "; ".join(self._words[:3])
         self._arena.judge(
             "interrupt.record.on-disk-first",
@@ -111,13 +114,14 @@ class TranscriptAtTheEnd:
 
 
 def _sizes(arena: Arena) -> Mapping[Path, int]:
-    patterns = arena.target.transcripts
-    names = ((path, path.relative_to(arena.home).as_posix()) for path in arena.home.rglob("*"))
-    return {
-        path: path.stat().st_size
-        for path, name in names
-        if any(fnmatchcase(name, pattern) for pattern in patterns) and path.is_file()
-    }
+    """The transcripts that are there. The harness works meanwhile: what vanishes is left out."""
+    found: dict[Path, int] = {}
+    for path in files_below(arena.home):
+        name = path.relative_to(arena.home).as_posix()
+        if any(fnmatchcase(name, pattern) for pattern in arena.target.transcripts):
+            with suppress(FileNotFoundError):
+                found[path] = path.stat().st_size
+    return found
 
 
 def _behind(path: Path, size: int) -> bytes:

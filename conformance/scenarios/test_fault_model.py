@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from checkrein.adapters import Outcome
+from checkrein.adapters.manifest import Capability, Support
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import run
 from checkrein.scripted_models import Gate, cut, fail, raw, say, shell, silence
@@ -27,6 +28,8 @@ HALF = "half of an answer"
 #: How long the model is silent before the harness gives up, where it has such a limit, and before the adapter does, in
 #: seconds. Claude Code 2.1.332 waits at least 10 s within a stream, Codex 0.171.0 for ever before it.
 SILENCE_SECONDS, STALL_SECONDS = 2.0, 5.0
+#: A harness of which each turn is a process of its own starts within that time.
+STARTS_WITHIN = 10.0
 
 
 @scenario("fault.model-400", "fault.model-401", "fault.model-403")
@@ -51,7 +54,7 @@ async def test_a_model_that_refuses(arena: Arena) -> None:
             )
 
 
-@scenario("fault.model-429", "fault.model-500", "fault.model-529")
+@scenario("fault.model-429", "fault.model-500", "fault.model-529", seconds=120.0)
 async def test_an_overloaded_model(arena: Arena) -> None:
     repaired = {status: arena.script.gate(f"no {status} any more") for status in OVERLOADS}
     lasting: dict[int, int] = {}
@@ -170,15 +173,17 @@ async def test_a_stream_that_breaks_behind_a_tool_call(arena: Arena) -> None:
     )
 
 
-@scenario("fault.model-silent")
+@scenario("fault.model-silent", seconds=150.0)
 async def test_a_model_that_falls_silent(arena: Arena) -> None:
     ran = arena.outside / "ran"
     speaks = arena.script.gate("the model speaks again")
     arena.script.main([silence()], until=speaks)
     arena.script.main([shell(f"echo once >> {ran}", id="call_once"), say(HALF), silence()])
     last = arena.script.main([say("Speaks again.")])
+    starts = arena.target.manifest.support(Capability.LIVE_CONTROL) is Support.NO
+    stall = STALL_SECONDS + STARTS_WITHIN * starts
     async with arena.session(
-        policy="auto", retries=0, silence_seconds=SILENCE_SECONDS, stall_seconds=STALL_SECONDS
+        policy="auto", retries=0, silence_seconds=SILENCE_SECONDS, stall_seconds=stall
     ) as session:
         first = await run(arena, session, "nothing comes")
         speaks.open()

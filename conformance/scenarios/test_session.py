@@ -14,6 +14,7 @@ from checkrein.adapters import Session
 from checkrein.adapters.errors import PolicyNotEffective
 from checkrein.adapters.manifest import Capability, Support
 from checkrein.conformance.arena import DUMMY_KEY
+from checkrein.conformance.file_tree import files_below
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import PATIENCE, finish, run
 from checkrein.conformance.scenarios.widened import Widened
@@ -210,8 +211,9 @@ def _record(arena: Arena, session_id: str) -> dict[Path, str]:
     patterns = arena.target.kit.transcripts
     return {
         path: _digest(path)
-        for path in arena.home.rglob(f"*{session_id}*")
-        if path.is_file() and any(fnmatch(path.relative_to(arena.home).as_posix(), each) for each in patterns)
+        for path in files_below(arena.home)
+        if session_id in path.name
+        and any(fnmatch(path.relative_to(arena.home).as_posix(), each) for each in patterns)
     }
 
 

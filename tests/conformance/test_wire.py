@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from checkrein.adapters.transport import Direction
-from checkrein.conformance.wire import Wire
+from checkrein.conformance.wire import Wire, WireRow
 from checkrein.scripted_models import DeadlineExceeded, Timeline
 
 
@@ -55,3 +55,15 @@ def test_what_is_done_at_a_line_is_done_before_the_line_is_passed_on(wire: Wire)
     for line in (b'{"n":1}', b'{"n":2}'):
         wire.tap(Direction.FROM_HARNESS, line)
     assert seen == [2]
+
+
+def test_what_a_watcher_raises_is_kept_from_the_session_and_told_to_the_scenario(wire: Wire) -> None:
+    def look(_: WireRow) -> None:
+        raise FileNotFoundError("a file that vanished")
+
+    wire.when(lambda row: row.at("n") == 1, look)
+    wire.check()
+    wire.tap(Direction.FROM_HARNESS, b'{"n":1}')
+    assert len(wire.rows) == 1
+    with pytest.raises(FileNotFoundError, match="vanished"):
+        wire.check()

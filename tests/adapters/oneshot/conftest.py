@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import sys
 import textwrap
 from collections.abc import Callable
@@ -53,7 +54,8 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeAdapter:
         (package / "__init__.py").touch()
         (package / "manifest.toml").write_text(MANIFEST)
         (package / "oneshot.toml").write_text(textwrap.dedent(description))
-        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+        importlib.invalidate_caches()
         return OneShotAdapter(package.name)
 
     return made

@@ -12,6 +12,7 @@ import pytest
 from checkrein.adapters.errors import CallRefused, SessionNotFound, SteerReason, SteerRejected, Unsupported
 from checkrein.adapters.interface import HarnessBinary
 from checkrein.adapters.outcome import OutcomeStatus, StoppedBy
+from checkrein.adapters.transport import Direction
 from tests.adapters.oneshot.conftest import MakeAdapter, OpenSession
 
 pytestmark = pytest.mark.anyio
@@ -46,6 +47,29 @@ async def test_without_words_to_resume_with_there_is_one_turn_only(
         await (await session.start("go")).outcome()
         with pytest.raises(Unsupported, match="cannot resume"):
             await session.start("again")
+
+
+STAYING = """
+import json, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+print(json.dumps({"type": "done", "answer": f"{child.pid}"}), flush=True)
+child.wait()
+print(json.dumps({"type": "done", "answer": "once more"}), flush=True)
+"""
+
+
+async def test_a_program_that_stays_after_its_last_line_is_ended_and_what_it_started_with_it(
+    make: MakeAdapter, opened: OpenSession
+) -> None:
+    words = json.dumps(["-c", STAYING.replace("{", "{{").replace("}", "}}"), "{prompt}"])
+    rule = '[[output.rules]]\nwhen = { type = "done" }\ntext = "answer"\nlast = true\n'
+    adapter = make(f'[commands]\nprompt = {words}\n[output]\nformat = "json-lines"\n{rule}')
+    async with opened(adapter) as session:
+        with anyio.fail_after(30):
+            outcome = await (await session.start("go")).outcome()
+        assert outcome.status is OutcomeStatus.COMPLETED, outcome.reason
+        assert outcome.text.isdigit()
+        assert not psutil.pid_exists(int(outcome.text))
 
 
 async def test_a_status_that_is_not_0_fails_the_turn_with_the_last_words(
@@ -110,8 +134,12 @@ async def test_any_policy_but_auto_is_refused_before_anything_runs(
     make: MakeAdapter, opened: OpenSession, policy: str
 ) -> None:
     seen: list[bytes] = []
+
+    def tap(direction: Direction, line: bytes) -> None:
+        seen.append(line)
+
     with pytest.raises(Unsupported):
-        async with opened(make(text_of(ANSWER)), policy=policy, tap=lambda _, line: seen.append(line)):
+        async with opened(make(text_of(ANSWER)), policy=policy, tap=tap):
             pytest.fail("it was opened")
     assert seen == []
 

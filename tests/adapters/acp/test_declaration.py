@@ -51,6 +51,14 @@ def test_an_adapter_is_made_of_the_two_files_of_a_package() -> None:
     assert adapter.manifest.name == "reference"
     assert adapter.declaration.prompt_while_running is PromptWhileRunning.REJECT
     assert adapter.declaration.deny is Deny.GOES_ON
+    assert adapter.workspace_findings(Path()) == []
+
+
+def test_what_an_agent_obeys_is_not_known_where_its_package_does_not_say(package: Path) -> None:
+    (package / "acp.toml").write_text('prompt_while_running = "queue"\ndeny = "goes_on"\n[policies.ask]\n')
+    text = 'name = "x"\ntitle = "X"\nvendor = "tests"\ndialects = ["openai-chat"]\n[capabilities]\n'
+    (package / "manifest.toml").write_text(text)
+    assert AcpAdapter("outside_agent").workspace_findings(package) is None
 
 
 def test_a_package_without_a_declaration_is_refused_with_the_place(package: Path) -> None:

@@ -14,10 +14,15 @@ import typer
 from rich.console import Console
 
 from checkrein.adapters.errors import CheckreinError
+from checkrein.conformance.commands.compare import compare
 from checkrein.conformance.commands.contract import contract
 from checkrein.conformance.commands.doctor import doctor
 from checkrein.conformance.commands.drive import drive_command
+from checkrein.conformance.commands.gate import gate
 from checkrein.conformance.commands.install import install
+from checkrein.conformance.commands.merge import merge
+from checkrein.conformance.commands.plan import plan
+from checkrein.conformance.commands.report import report
 from checkrein.conformance.commands.run import run
 from checkrein.conformance.rendering import render_error
 
@@ -29,6 +34,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(run)
+app.command()(report)
+app.command()(compare)
+app.command()(gate)
+app.command()(plan)
+app.command()(merge)
 app.command()(install)
 app.command()(doctor)
 app.command("drive")(drive_command)

@@ -26,7 +26,7 @@ _STYLES = {
 }
 
 #: Words of at most eight characters, for narrow columns.
-_SHORT_WORDS = {
+SHORT_WORDS = {
     Verdict.NOT_APPLICABLE: "n/a",
     Verdict.EXPECTED_FAIL: "known",
     Verdict.NOT_TESTABLE: "untested",
@@ -95,7 +95,7 @@ def render_matrix(results: Results) -> _Matrix:
 
 def verdict_text(check: Check, *, short: bool = False, marks: bool = False) -> Text:
     """A cell: the verdict in plain words, and who sees to it when that is the adapter."""
-    word = _SHORT_WORDS.get(check.verdict, check.verdict.words) if short else check.verdict.words
+    word = SHORT_WORDS.get(check.verdict, check.verdict.words) if short else check.verdict.words
     text = Text(word, style=_STYLES[check.verdict])
     if check.enforced_by is EnforcedBy.ADAPTER and check.verdict is Verdict.PASS:
         text.append(_ADAPTER_MARK if marks else " (adapter)", style="cyan")
@@ -141,7 +141,7 @@ def _legend(checks: Sequence[Check], layout: _Layout) -> Iterator[Text]:
         yield Text(f"{_ADAPTER_MARK} {_ADAPTER_MEANS}", style="dim")
     if layout.short:
         there = {check.verdict for check in checks}
-        for verdict, word in _SHORT_WORDS.items():
+        for verdict, word in SHORT_WORDS.items():
             if verdict in there:
                 yield Text(f"{word}: {verdict.words}", style="dim")
 

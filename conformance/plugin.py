@@ -56,6 +56,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--dialect", help="what the harnesses speak with their model, instead of what they prefer"
     )
+    group.addoption("--baseline", metavar="PATH", help="known failures of your own beside the kit's")
     group.addoption("--results", metavar="FILE", help="write the results to this file, as JSON Lines")
     group.addoption("--run-dir", metavar="DIR", help=f"keep the runs below this folder ({DEFAULT_RUNS})")
     group.addoption("--checkrein-run-folder", help="use exactly this folder for the run")
@@ -82,6 +83,8 @@ class _Run:
         self.contract: Contract = load_contract()
         self.only: tuple[str, ...] = tuple(_strings(config, "only"))
         self.selected = frozenset(select_clauses(self.only, self.contract))
+        own = _string(config, "baseline")
+        self.baseline = load_baseline(Path(own) if own else None)
         dialect = _string(config, "dialect") or None
         self.targets: tuple[Target, ...] = tuple(
             find_target(text, dialect=dialect) for text in _strings(config, "harness")
@@ -217,9 +220,7 @@ class Runner:
         run, target = self._run, self._target
         if run.progress is not None:
             run.progress.write(Started(scenario.name, target.label))
-        report = run_scenario(
-            scenario, target, contract=run.contract, baseline=load_baseline(), runs=run.folder
-        )
+        report = run_scenario(scenario, target, contract=run.contract, baseline=run.baseline, runs=run.folder)
         assert report is not None, "the test would not have been made"
         self._item.user_properties.append((_PROPERTY, _encode(report)))
         checks = [check for check in report.checks if check.clause in run.selected]

@@ -52,7 +52,8 @@ class Header(
         started_at: UTC, RFC 3339.
         command: the command line.
         only: the clause patterns that the run was limited to; empty for all.
-        run_folder: where transcripts and workspaces are kept.
+        run_folder: where transcripts and workspaces are kept; in a file, relative to the file's folder if it lies
+            there.
     """
 
     format: int = FORMAT
@@ -73,8 +74,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Where to look.
 
     Args:
-        run_folder: the kept folder of the scenario; "" when it never ran.
-        transcript: the merged timeline, JSON Lines; "" when there is none.
+        run_folder: the kept folder of the scenario; "" when it never ran. In a file, relative to that of the run.
+        transcript: the merged timeline, JSON Lines; "" when there is none. In a file, relative to that of the run.
         wire_rows: numbers of rows in the transcript.
         model_requests: numbers of requests; `requests/NNN.json` in the run folder.
     """
@@ -184,9 +185,14 @@ def finish(
 ) -> Results:
     """Put a run together, in an order that does not depend on when each scenario ended: contract, then harness."""
     clause_place = {clause_id: number for number, clause_id in enumerate(contract.ids)}
+
+    def place(clause: str) -> tuple[int, str]:
+        # Results of an older contract may have a clause that this one has not: it comes last.
+        return clause_place.get(clause, len(clause_place)), clause
+
     column = {(harness.name, harness.version): number for number, harness in enumerate(header.harnesses)}
     ordered = tuple(
-        sorted(checks, key=lambda check: (clause_place[check.clause], column[check.harness, check.version]))
+        sorted(checks, key=lambda check: (place(check.clause), column[check.harness, check.version]))
     )
     runs = tuple(sorted(scenarios, key=lambda run: (run.name, column[run.harness, run.version])))
     return Results(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +14,9 @@ import jsonschema
 import msgspec
 
 from checkrein.adapters.errors import CheckreinError
+from checkrein.conformance.result_places import found_check, found_in, found_scenario, written_for
 from checkrein.conformance.results import FORMAT, Check, Footer, Header, Record, Results, ScenarioRun, count
+from checkrein.conformance.scrubbing import scrubber_of_this_machine
 
 _Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | int | float | bool | None"
 
@@ -59,11 +62,12 @@ class WrongCounts(BadResults):
 
 
 def write_results(results: Results, path: Path) -> None:
-    """Write a file that is there whole or not at all.
+    """Write a file that is there whole or not at all; keys, home folders and the user's name are left out of it.
 
     Raises:
         BadResults: the file cannot be written.
     """
+    results = written_for(results, path, scrubber_of_this_machine())
     records: list[Record] = [results.header, *results.checks, *results.scenarios, results.footer]
     text = b"".join(msgspec.json.encode(record) + b"\n" for record in records)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
@@ -80,7 +84,7 @@ def write_results(results: Results, path: Path) -> None:
 
 
 def read_results(path: Path) -> Results:
-    """Read a results file.
+    """Read a results file; the places in it become whole paths.
 
     Raises:
         BadResults: one of its kinds; the file is not what a run writes.
@@ -96,17 +100,17 @@ def read_results(path: Path) -> Results:
         case [Header(), *_]:
             raise MissingFooter(
                 "the file has no footer: it was cut off, or its run was",
-                where=str(path),
+                where=f"{path}, line {len(records)}, the last one",
                 advice="run it again",
             )
         case _:
-            raise MissingHeader("the file does not begin with a header", where=str(path))
-    checks: list[Check] = []
+            raise MissingHeader("the file does not begin with a header", where=f"{path}, line 1")
+    checks: dict[int, Check] = {}
     scenarios: list[ScenarioRun] = []
     for number, record in enumerate(body, start=2):
         match record:
             case Check():
-                checks.append(record)
+                checks[number] = record
             case ScenarioRun():
                 scenarios.append(record)
             case Header() | Footer():
@@ -114,7 +118,13 @@ def read_results(path: Path) -> Results:
                     "there is a header or a footer in the middle", where=f"{path}, line {number}"
                 )
     _examine(header, checks, footer, path)
-    return Results(header=header, checks=tuple(checks), scenarios=tuple(scenarios), footer=footer)
+    header = found_in(header, path)
+    return Results(
+        header=header,
+        checks=tuple(found_check(check, header.run_folder) for check in checks.values()),
+        scenarios=tuple(found_scenario(run, header.run_folder) for run in scenarios),
+        footer=footer,
+    )
 
 
 def _record(line: bytes, path: Path, number: int) -> Record:
@@ -145,19 +155,31 @@ def _validator() -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(json.loads(text))
 
 
-def _examine(header: Header, checks: list[Check], footer: Footer, path: Path) -> None:
+def _examine(header: Header, checks: Mapping[int, Check], footer: Footer, path: Path) -> None:
+    """Compare what the lines say of each other; `checks` are by the number of their line."""
     named = {(harness.name, harness.version) for harness in header.harnesses}
-    seen: set[tuple[str, str, str]] = set()
-    for check in checks:
+    seen: dict[tuple[str, str, str], int] = {}
+    for number, check in checks.items():
+        where = f"{path}, line {number}"
         if (check.harness, check.version) not in named:
             raise UnknownHarnessInCheck(
-                f"the header does not name {check.harness}@{check.version}", where=str(path)
+                f"the header does not name {check.harness}@{check.version}", where=where
             )
         key = (check.harness, check.version, check.clause)
         if key in seen:
             raise DuplicateCheck(
-                f"{check.clause} has two checks on {check.harness}@{check.version}", where=str(path)
+                f"{check.clause} has a check on {check.harness}@{check.version} already, in line {seen[key]}",
+                where=where,
             )
-        seen.add(key)
-    if footer.counts != count(checks) or footer.exit_status != int(any(check.is_red for check in checks)):
-        raise WrongCounts("the footer does not agree with the checks", where=str(path), advice="run it again")
+        seen[key] = number
+    exit_status = int(any(check.is_red for check in checks.values()))
+    # A verdict that came later than the file is not counted in it.
+    counted = {verdict: number for verdict, number in count(tuple(checks.values())).items() if number}
+    if {
+        verdict: number for verdict, number in footer.counts.items() if number
+    } != counted or footer.exit_status != exit_status:
+        raise WrongCounts(
+            "the footer does not agree with the checks",
+            where=f"{path}, the last line",
+            advice="run it again",
+        )

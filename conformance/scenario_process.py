@@ -45,6 +45,7 @@ class ScenarioOrder:
         command: the command line to name in the results.
         scenarios: a package, or a folder or file of scenarios.
         dialect: what the harnesses speak with their model; None for what each prefers.
+        baseline: known failures of the user's own; None for those of the kit alone.
     """
 
     harnesses: tuple[str, ...]
@@ -55,6 +56,7 @@ class ScenarioOrder:
     command: tuple[str, ...]
     scenarios: str = "checkrein.conformance.scenarios"
     dialect: str | None = None
+    baseline: Path | None = None
 
     @property
     def log(self) -> Path:
@@ -81,6 +83,7 @@ def pytest_command(order: ScenarioOrder) -> list[str]:
         *(word for harness in order.harnesses for word in ("--harness", harness)),
         *(word for pattern in order.only for word in ("--only", pattern)),
         *(() if order.dialect is None else ("--dialect", order.dialect)),
+        *(() if order.baseline is None else ("--baseline", str(order.baseline))),
         *("--every-clause", "--results", str(order.results), "--checkrein-run-folder", str(order.run_folder)),
         *("--checkrein-progress", str(order.pipe)),
         *("--checkrein-command", msgspec.json.encode(order.command).decode()),

@@ -25,7 +25,11 @@ SLOWEST_FIRST = (
 )
 
 #: Modules whose tests share something that takes long to make: each is run by one process.
-SHARING = ("tests/conformance/test_real_harnesses.py", "tests/project/test_packaging.py")
+SHARING = (
+    "tests/conformance/test_real_harnesses.py",
+    "tests/project/test_packaging.py",
+    "tests/conformance/reports/test_page_in_browser.py",
+)
 
 
 class OneByOne(LoadScopeScheduling):

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from rich.console import Console, RenderableType
 
+from checkrein.conformance.arena import DUMMY_KEY
 from checkrein.conformance.clauses import Contract, Level
 from checkrein.conformance.failure_screen import render_failure
 from checkrein.conformance.matrix import render_matrix
@@ -139,6 +140,78 @@ def test_what_is_written_is_what_is_read(results: Results, written: Path) -> Non
     assert read_results(written) == results
 
 
+@pytest.fixture
+def kept_beside(results: Results, tmp_path: Path) -> Results:
+    """A run whose folder, and one scenario in it, lie where the results file does."""
+    folder = tmp_path / "run" / "codex@0.171.0" / "it"
+    evidence = Evidence(run_folder=str(folder), transcript=str(folder / "transcript.jsonl"))
+    return msgspec.structs.replace(
+        results,
+        header=msgspec.structs.replace(results.header, run_folder=str(tmp_path / "run")),
+        checks=tuple(msgspec.structs.replace(one, evidence=evidence) for one in results.checks),
+        scenarios=tuple(msgspec.structs.replace(one, run_folder=str(folder)) for one in results.scenarios),
+    )
+
+
+@pytest.mark.parametrize("name", ["run/results.jsonl", "results.jsonl"])
+def test_places_beside_the_file_are_relative_to_it_and_move_with_it(
+    kept_beside: Results, tmp_path: Path, name: str
+) -> None:
+    write_results(kept_beside, tmp_path / name)
+    assert str(tmp_path) not in (tmp_path / name).read_text()
+    assert read_results(tmp_path / name) == kept_beside
+
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    (moved / name).parent.mkdir(exist_ok=True)
+    (moved / name).write_bytes((tmp_path / name).read_bytes())
+    found = read_results(moved / name)
+    assert found.header.run_folder == str(moved / "run")
+    assert found.checks[0].evidence.transcript == str(moved / "run/codex@0.171.0/it/transcript.jsonl")
+
+
+def test_no_home_folder_and_no_key_is_written(results: Results, tmp_path: Path) -> None:
+    home = str(Path.home())
+    telling = msgspec.structs.replace(
+        results,
+        header=msgspec.structs.replace(
+            results.header,
+            command=("checkrein", "run", f"codex={home}/bin/codex"),
+            run_folder=f"{home}/runs/1",
+        ),
+        checks=tuple(
+            msgspec.structs.replace(
+                one,
+                observed=f"it wrote {home}/x with {DUMMY_KEY}",
+                evidence=Evidence(
+                    run_folder=f"{home}/runs/1/it", transcript=f"{home}/other/transcript.jsonl"
+                ),
+            )
+            for one in results.checks
+        ),
+    )
+    path = tmp_path / "results.jsonl"
+    write_results(telling, path)
+
+    text = path.read_text()
+    assert home not in text
+    assert DUMMY_KEY not in text
+    assert "it wrote ~/x with [key]" in text
+    found = read_results(path)
+    assert found.header.run_folder == f"{home}/runs/1"
+    assert found.checks[0].evidence == telling.checks[0].evidence
+
+
+def test_a_verdict_that_is_newer_than_the_file_is_not_missed_in_its_counts(
+    results: Results, tmp_path: Path
+) -> None:
+    counts = {verdict: number for verdict, number in results.footer.counts.items() if number}
+    older = msgspec.structs.replace(results, footer=msgspec.structs.replace(results.footer, counts=counts))
+    path = tmp_path / "results.jsonl"
+    write_results(older, path)
+    assert read_results(path).checks == results.checks
+
+
 def test_every_line_fits_the_published_schema(written: Path) -> None:
     schema = json.loads((REPOSITORY / "fixtures/schemas/results.schema.json").read_text())
     lines = written.read_text().splitlines()
@@ -219,6 +292,7 @@ def test_a_file_that_is_not_whole_is_refused(
     with pytest.raises(error) as refusal:
         read_results(written)
     assert str(written) in refusal.value.where
+    assert "line" in refusal.value.where
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

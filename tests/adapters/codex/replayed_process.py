@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import cast
 
@@ -24,29 +23,8 @@ from checkrein.adapters.interface import (
 )
 from checkrein.adapters.native import Asked, NativeEvent, Question
 from checkrein.adapters.policy import Policy
-from checkrein.adapters.transport import ExitStatus, HarnessProcess
-
-Message = dict[str, object]
-
-
-class _Line(msgspec.Struct):
-    direction: str
-    message: Message
-
-
-class SilentProcess:
-    """Takes lines and answers nothing."""
-
-    exit_status: ExitStatus | None = None
-
-    def __init__(self) -> None:
-        self.sent: list[Message] = []
-
-    async def send(self, line: bytes, *, deadline_seconds: float | None = None) -> None:
-        self.sent.append(msgspec.json.decode(line, type=Message))
-
-    def stderr_tail(self, max_bytes: int = 0) -> str:
-        return ""
+from checkrein.adapters.transport import HarnessProcess
+from tests.adapters.recordings import Message, SilentProcess, recording
 
 
 def spec(*, policy: Policy = Policy.ASK, origin: Origin = Origin.NEW, session_id: str = "") -> SessionSpec:
@@ -93,8 +71,7 @@ class Replay:
 
 async def replay(name: str, of: SessionSpec) -> Replay:
     """Give the recorded commands to a connection, and the recorded lines of the app-server to its `decode`."""
-    text = files("checkrein.fixtures").joinpath("wire", "codex", f"{name}-0.171.0.jsonl").read_bytes()
-    lines = [msgspec.json.decode(line, type=_Line) for line in text.splitlines()]
+    lines = recording("codex", f"{name}-0.171.0")
     process = SilentProcess()
     replayer = _Replayer(connection(process, of), process)
     async with anyio.create_task_group() as tasks:

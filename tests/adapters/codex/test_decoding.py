@@ -19,7 +19,8 @@ from checkrein.adapters.native import (
     TurnOpened,
     TurnStatus,
 )
-from tests.adapters.codex.replayed_process import SilentProcess, connection, spec
+from tests.adapters.codex.replayed_process import connection, spec
+from tests.adapters.recordings import SilentProcess
 
 pytestmark = pytest.mark.anyio
 

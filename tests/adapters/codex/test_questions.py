@@ -18,7 +18,8 @@ from checkrein.adapters.codex.received import FileChange
 from checkrein.adapters.errors import ApprovalStale
 from checkrein.adapters.interface import Decision, DecisionKind
 from checkrein.adapters.native import Asked, Notice, NoticeKind, ToolKind
-from tests.adapters.codex.replayed_process import Message, SilentProcess, connection, spec
+from tests.adapters.codex.replayed_process import connection, spec
+from tests.adapters.recordings import Message, SilentProcess
 
 ALLOW = Decision(kind=DecisionKind.ALLOW)
 ALWAYS = Decision(kind=DecisionKind.ALLOW_ALWAYS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from importlib.resources import files
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -25,33 +24,13 @@ from checkrein.adapters.native import Asked, NativeEvent
 from checkrein.adapters.pi import connection as module
 from checkrein.adapters.pi.connection import PiConnection
 from checkrein.adapters.policy import Policy
-from checkrein.adapters.transport import ExitStatus, HarnessProcess
+from checkrein.adapters.transport import HarnessProcess
+from tests.adapters.recordings import Message, RecordedLine, SilentProcess, recording
 
-Message = dict[str, object]
 E = TypeVar("E", bound=NativeEvent)
 
 #: stands for the token in the recordings
 TOKEN = "recorded-token"
-
-
-class _Line(msgspec.Struct):
-    direction: str
-    message: Message
-
-
-class SilentProcess:
-    """Takes lines and answers nothing."""
-
-    exit_status: ExitStatus | None = None
-
-    def __init__(self) -> None:
-        self.sent: list[Message] = []
-
-    async def send(self, line: bytes, *, deadline_seconds: float | None = None) -> None:
-        self.sent.append(msgspec.json.decode(line, type=Message))
-
-    def stderr_tail(self, max_bytes: int = 0) -> str:
-        return ""
 
 
 def spec(session_id: str, *, policy: Policy = Policy.ASK) -> SessionSpec:
@@ -92,8 +71,7 @@ class Replay:
 async def replay(name: str, monkeypatch: pytest.MonkeyPatch, *, policy: Policy = Policy.ASK) -> Replay:
     """Give the recorded commands to a connection, and the recorded lines of pi to its `decode`."""
     monkeypatch.setattr(module, "token_of", _recorded_token)
-    text = files("checkrein.fixtures").joinpath("wire", "pi", f"{name}-1.6.0.jsonl").read_bytes()
-    lines = [msgspec.json.decode(line, type=_Line) for line in text.split(b"\n") if line]
+    lines = recording("pi", f"{name}-1.6.0")
     process = SilentProcess()
     connection = PiConnection(spec(_session_id(lines), policy=policy), cast("HarnessProcess", process))
     found = Replay(sent=process.sent)
@@ -140,7 +118,7 @@ async def replay(name: str, monkeypatch: pytest.MonkeyPatch, *, policy: Policy =
     return found
 
 
-def _session_id(lines: list[_Line]) -> str:
+def _session_id(lines: list[RecordedLine]) -> str:
     for line in lines:
         data = line.message.get("data")
         if isinstance(data, dict) and "sessionId" in data:

@@ -14,6 +14,8 @@ from pathlib import Path
 from checkrein.adapters.errors import CheckreinError
 from checkrein.adapters.provision import (
     HarnessCache,
+    HarnessRequest,
+    find_bundled,
     find_source,
     known_harnesses,
     locate_harness,
@@ -117,6 +119,9 @@ def _free_disk(cache: HarnessCache) -> Finding:
 
 def _harness(name: str, cache: HarnessCache) -> Finding:
     try:
+        if (bundled := find_bundled(HarnessRequest(name=name, version=None))) is not None:
+            detail = f"{bundled.version} (comes with its adapter), sha256 {bundled.binary_sha256[:16]}…"
+            return Finding(subject=name, state=State.PRESENT, detail=detail)
         pinned = default_version(find_source(name))
     except CheckreinError as error:
         return Finding(subject=name, state=State.MISSING, detail=error.what, advice=error.advice)

@@ -17,7 +17,7 @@ import anyio
 import msgspec
 
 from checkrein.adapters.interface import HarnessAdapter
-from checkrein.adapters.registry import harness_names
+from checkrein.adapters.provision import pinned_versions
 from checkrein.conformance.arena import Arena
 from checkrein.conformance.arena_processes import kill_with_home
 from checkrein.conformance.hostile.attacks import Attack, attacks_on, hostile_folder
@@ -164,7 +164,7 @@ def _lasting(seen: str) -> str:
 
 def main() -> None:
     """Try everything on the harnesses that are named, or on all; write what was observed."""
-    wanted = sys.argv[1:] or [harness for harness in harness_names() if attacks_on(harness)]
+    wanted = sys.argv[1:] or [harness for harness in pinned_versions() if attacks_on(harness)]
     targets = [find_target(harness) for harness in wanted]
     with tempfile.TemporaryDirectory(prefix="checkrein-hostile-") as folder:
         found = {

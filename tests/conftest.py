@@ -16,6 +16,8 @@ TESTS = Path(__file__).parent
 SLOWEST_FIRST = (
     "conformance/test_real_harnesses.py",
     "conformance/test_sabotage.py",
+    "conformance/reference",
+    "conformance/test_saboteurs.py",
     "project/test_packaging.py",
     "adapters/claude_code",
     "adapters/codex",

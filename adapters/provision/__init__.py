@@ -1,5 +1,6 @@
 """Real harnesses by name: the vendor's own npm package in a cache, its program run directly."""
 
+from checkrein.adapters.provision.bundled import find_bundled
 from checkrein.adapters.provision.cache import HarnessCache, default_cache
 from checkrein.adapters.provision.errors import ProvisionError
 from checkrein.adapters.provision.install import Phase, Progress, install_harness, locate_harness
@@ -24,6 +25,7 @@ __all__ = [
     "Progress",
     "ProvisionError",
     "default_cache",
+    "find_bundled",
     "find_source",
     "install_harness",
     "known_harnesses",

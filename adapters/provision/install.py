@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from checkrein.adapters.errors import BadRequest
+from checkrein.adapters.provision.bundled import find_bundled
 from checkrein.adapters.provision.cache import HarnessCache, default_cache, tree_size
 from checkrein.adapters.provision.errors import (
     BinaryMissing,
@@ -93,7 +94,7 @@ def install_harness(
     on_progress: Callable[[Progress], None] = _no_listener,
     deadline_seconds: float | None = None,
 ) -> InstalledHarness:
-    """Put a harness into the cache; one that is there and whole is left as it is.
+    """Put a harness into the cache; one that is there and whole, or comes with its adapter, is left as it is.
 
     Safe when several processes install the same version at once: the second waits for the first.
 
@@ -110,6 +111,9 @@ def install_harness(
         ProvisionError: one of its other kinds, when the machine, the network or the disk does not allow it.
     """
     wanted = parse_request(request)
+    if source is None and (bundled := find_bundled(wanted)) is not None:
+        on_progress(Progress(harness=bundled.harness, version=bundled.version, phase=Phase.ALREADY))
+        return bundled
     source = find_source(wanted.name) if source is None else source
     cache = default_cache() if cache is None else cache
     limit = time.monotonic() + (
@@ -184,6 +188,8 @@ def locate_harness(
             f"{request} names a tag, not a version",
             advice=f"run: checkrein install {request}, then name the version",
         )
+    if source is None and (bundled := find_bundled(wanted)) is not None:
+        return bundled
     source = find_source(wanted.name) if source is None else source
     cache = default_cache() if cache is None else cache
     return read_entry(cache, source.harness, wanted.version or default_version(source))

@@ -55,7 +55,8 @@ class InstalledHarness:
         version: its version.
         binary: absolute path of the program: a native executable, or JavaScript.
         binary_sha256: hex digest of that file.
-        package: npm name and version of the package that it came in, `NAME@VERSION`.
+        package: npm name and version of the package that it came in, `NAME@VERSION`; of a harness that comes with its
+            adapter, the adapter's package, and the next three are "".
         integrity: the package's checksum as npm's lock file has it (`sha512-…`).
         installed_at: UTC, RFC 3339.
         node_version: the node that npm ran on.

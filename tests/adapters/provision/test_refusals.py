@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 
 from checkrein.adapters.errors import BadRequest, UnknownHarness
-from checkrein.adapters.provision import HarnessCache, NpmSource, install_harness, locate_harness
+from checkrein.adapters.provision import (
+    HarnessCache,
+    NpmSource,
+    install_harness,
+    known_harnesses,
+    locate_harness,
+)
 from checkrein.adapters.provision.errors import (
     BadInstallTable,
     BinaryMissing,
@@ -41,7 +47,7 @@ def test_an_unknown_harness_is_refused_with_the_names_of_the_known_ones(cache: H
     with pytest.raises(UnknownHarness) as caught:
         install_harness("nosuch", cache=cache)
 
-    assert caught.value.advice == "the known ones are claude-code, codex, pi"
+    assert caught.value.advice == f"the known ones are {', '.join(known_harnesses())}"
     assert caught.value.exit_status == 2
 
 

@@ -73,7 +73,15 @@ def test_the_platforms_own_package_is_named(
 
 
 def test_the_harnesses_that_have_an_adapter_are_known() -> None:
-    assert known_harnesses() == ("claude-code", "claude-code-print", "codex", "codex-exec", "pi", "pi-print")
+    assert known_harnesses() == (
+        "claude-code",
+        "claude-code-print",
+        "codex",
+        "codex-exec",
+        "pi",
+        "pi-print",
+        "reference",
+    )
 
 
 def test_a_harness_may_run_the_program_of_another_with_its_place_and_pin() -> None:

@@ -1,0 +1,36 @@
+"""Print the table of saboteurs: `python -m tests.conformance.saboteurs [WORD...]`; exit status 1 on a difference."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.conformance.saboteurs.defects import DEFECTS
+from tests.conformance.saboteurs.sabotaged import try_defect
+
+
+def main() -> int:
+    """Try the defects whose names hold one of the words, or all; print a row for each."""
+    words = sys.argv[1:]
+    wrong = 0
+    print("| defect | must be red | is red | |\n|---|---|---|---|")
+    for number, name in enumerate(DEFECTS):
+        if words and not any(word in name for word in words):
+            continue
+        with tempfile.TemporaryDirectory(prefix="ckr-saboteur-") as folder:
+            row = try_defect(name, Path(folder, str(number)))
+        wrong += not row.is_exact
+        marks = f"of {row.judged}" if row.is_exact else "**DIFFERENT**"
+        print(
+            f"| {name} | {', '.join(sorted(row.expected))} | {', '.join(sorted(row.red))} | {marks} |",
+            flush=True,
+        )
+        if not row.is_exact:
+            for clause, observed in sorted(row.red.items()):
+                print(f"    {clause}: {observed[:300]}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,12 @@
+"""All defects, by name."""
+
+from __future__ import annotations
+
+from tests.conformance.saboteurs import asking, steering, stopping, telling
+from tests.conformance.saboteurs.defect import Defect
+
+DEFECTS: dict[str, Defect] = {
+    name: defect
+    for module in (stopping, steering, asking, telling)
+    for name, defect in module.DEFECTS.items()
+}

@@ -1,0 +1,107 @@
+"""Scenarios on the reference agent with a defect."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from checkrein.adapters.interface import HarnessAdapter, Launch, SessionSpec
+from checkrein.adapters.wrapped import WrappedAdapter
+from checkrein.conformance import scenarios
+from checkrein.conformance.contract_loading import load_contract
+from checkrein.conformance.known_failures import Baseline
+from checkrein.conformance.reference.kit import HONEST
+from checkrein.conformance.scenario import Scenario, scenario_of
+from checkrein.conformance.scenario_run import run_scenario
+from checkrein.conformance.target import Target, find_target
+from checkrein.conformance.verdicts import Verdict
+from tests.conformance.saboteurs.defects import DEFECTS
+
+PROGRAM = Path(__file__).with_name("program.py")
+
+GREEN = (Verdict.PASS, Verdict.NOT_APPLICABLE)
+
+
+class Sabotaged(WrappedAdapter):
+    """The adapter of the reference agent, with a defective agent behind it.
+
+    Args:
+        adapter: the honest one.
+        defect: by name.
+    """
+
+    def __init__(self, adapter: HarnessAdapter, defect: str) -> None:
+        super().__init__(adapter)
+        self._defect = defect
+
+    def launch(self, spec: SessionSpec) -> Launch:
+        """See `HarnessAdapter.launch`."""
+        launch = self._adapter.launch(spec)
+        place = launch.argv.index(HONEST)
+        argv = (*launch.argv[:place], str(PROGRAM), self._defect, *launch.argv[place + 1 :])
+        return replace(launch, argv=argv)
+
+
+def saboteur(defect: str) -> Target:
+    """The reference agent with that defect, for a scenario."""
+    honest = find_target("reference")
+    return replace(honest, adapter=Sabotaged(honest.adapter, defect))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What a defect has turned red.
+
+    Args:
+        expected: the clauses that it must turn.
+        red: those that it did, with what was observed.
+        judged: how many there were.
+    """
+
+    expected: frozenset[str]
+    red: dict[str, str]
+    judged: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether exactly the expected ones are red."""
+        return self.expected == self.red.keys()
+
+
+def try_defect(name: str, runs: Path) -> Row:
+    """Run the scenarios that judge the clauses of a defect.
+
+    Args:
+        runs: where everything is kept.
+    """
+    defect = DEFECTS[name]
+    contract, target = load_contract(), saboteur(name)
+    red: dict[str, str] = {}
+    judged = 0
+    for scenario in _scenarios((*defect.red, *defect.among)):
+        report = run_scenario(scenario, target, contract=contract, baseline=Baseline(failures={}), runs=runs)
+        assert report is not None
+        judged += len(report.checks)
+        red |= {check.clause: check.observed for check in report.checks if check.verdict not in GREEN}
+    return Row(expected=frozenset(defect.red), red=red, judged=judged)
+
+
+def _scenarios(clauses: Iterable[str]) -> list[Scenario]:
+    """The scenarios that judge these clauses."""
+    wanted = set(clauses)
+    found = [each for each in _all_scenarios() if wanted & set(each.clauses)]
+    missing = wanted - {clause for each in found for clause in each.clauses}
+    assert not missing, f"nobody judges {missing}"
+    return found
+
+
+def _all_scenarios() -> Iterable[Scenario]:
+    for module in pkgutil.iter_modules(scenarios.__path__, f"{scenarios.__name__}."):
+        if module.name.rpartition(".")[2].startswith("test_"):
+            for value in vars(importlib.import_module(module.name)).values():
+                declared = scenario_of(value)
+                if declared is not None:
+                    yield declared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import TypeVar
 
@@ -37,6 +37,7 @@ from checkrein.adapters.errors import (
 from checkrein.adapters.interface import Connection, Decision, DecisionKind, Opened, Origin, SessionSpec
 from checkrein.adapters.manifest import Manifest
 from checkrein.adapters.native import Asked, NativeEvent, Notice, NoticeKind, Question
+from checkrein.adapters.news import News
 from checkrein.adapters.transport import HarnessProcess
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -75,7 +76,7 @@ class AcpConnection(Connection):
         self._questions: dict[str, OpenQuestion] = {}
         self._replies: list[bytes] = []
         self._late: list[NativeEvent] = []
-        self._news = anyio.Event()
+        self._news = News()
         self._session_id = ""
         self._steerable = False
 
@@ -101,8 +102,7 @@ class AcpConnection(Connection):
                     events.append(_stray(line))
             except (msgspec.DecodeError, UnicodeDecodeError) as fault:
                 events += self._unreadable(line, fault)
-        news, self._news = self._news, anyio.Event()
-        news.set()
+        self._news.came()
         return events
 
     def _unreadable(self, line: bytes, fault: Exception) -> Iterator[NativeEvent]:
@@ -291,7 +291,9 @@ class AcpConnection(Connection):
             raise SteerRejected(SteerReason.NO_ACTIVE_TURN)
         if not self._steerable:
             raise SteerRejected(SteerReason.UNSUPPORTED)
-        if not await self._until(lambda: turn.opened or self._translator.turn is not turn):
+        if not await self._news.until(
+            lambda: turn.opened or self._translator.turn is not turn, seconds=self.spec.call_seconds
+        ):
             raise CallExpired("the agent did not start the turn", where=STEERING)
         if self._translator.turn is not turn:
             raise SteerRejected(SteerReason.TURN_ENDED)
@@ -323,7 +325,9 @@ class AcpConnection(Connection):
         turn = self._translator.turn
         if turn is None:
             return
-        if not await self._until(lambda: turn.opened or self._translator.turn is not turn):
+        if not await self._news.until(
+            lambda: turn.opened or self._translator.turn is not turn, seconds=self.spec.call_seconds
+        ):
             raise CallExpired("the agent did not start the turn", where="session/cancel")
         if self._translator.turn is not turn:
             return
@@ -398,13 +402,6 @@ class AcpConnection(Connection):
         self._last_id += 1
         self._sent[self._last_id] = (method, subject)
         return self._last_id
-
-    async def _until(self, condition: Callable[[], bool]) -> bool:
-        """Wait until news make `condition` true; False when the time of a call passes before."""
-        with anyio.move_on_after(self.spec.call_seconds):
-            while not condition():
-                await self._news.wait()
-        return condition()
 
 
 _incoming = msgspec.json.Decoder(m.Incoming)

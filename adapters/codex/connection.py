@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
@@ -50,6 +49,7 @@ from checkrein.adapters.native import (
     UsageReported,
     UsageScope,
 )
+from checkrein.adapters.news import News
 from checkrein.adapters.transport import HarnessProcess, ProcessInfo
 
 #: how long to wait for news before a refused interrupt is tried again, in seconds
@@ -78,7 +78,7 @@ class CodexConnection(Connection):
         self._questions: dict[str, OpenQuestion] = {}
         self._replies: list[bytes] = []
         self._late: list[NativeEvent] = []
-        self._news = anyio.Event()
+        self._news = News()
         self._interrupting = anyio.Lock()
         self._interrupted: RunningTurn | None = None
         self._holds_grants = False
@@ -109,8 +109,7 @@ class CodexConnection(Connection):
                 events += self._answered(message.id, message)
             else:
                 events.append(_stray(line))
-        news, self._news = self._news, anyio.Event()
-        news.set()
+        self._news.came()
         return events
 
     def _asked(self, request_id: m.RequestId, method: str, params: msgspec.Raw) -> list[NativeEvent]:
@@ -235,7 +234,9 @@ class CodexConnection(Connection):
         if turn is None:
             raise SteerRejected(SteerReason.NO_ACTIVE_TURN)
         seconds = self.spec.call_seconds
-        if not await self._until(lambda: turn.opened or self._translator.turn is not turn, seconds=seconds):
+        if not await self._news.until(
+            lambda: turn.opened or self._translator.turn is not turn, seconds=seconds
+        ):
             raise CallExpired("Codex did not start the turn", where="turn/steer")
         if self._translator.turn is not turn:
             raise SteerRejected(SteerReason.TURN_ENDED)
@@ -302,7 +303,7 @@ class CodexConnection(Connection):
         """See `Connection.settle`: an interrupt leaves the running command alive as a background terminal."""
         params = m.TerminalsClean(thread_id=self._translator.thread_id)
         _accept(await self._call(CLEAN, params), CLEAN)
-        await self._until(lambda: not self._translator.commands_dying, seconds=DYING_SECONDS)
+        await self._news.until(lambda: not self._translator.commands_dying, seconds=DYING_SECONDS)
         self._translator.forget_commands()
 
     async def answer(self, question: Question, decision: Decision) -> None:
@@ -357,13 +358,6 @@ class CodexConnection(Connection):
         self._sent[call_id] = (method, subject)
         await self.send(m.line(m.Call(id=call_id, method=method, params=params)), method)
         return await self._calls.wait(str(call_id), what=method, seconds=self.spec.call_seconds)
-
-    async def _until(self, condition: Callable[[], bool], *, seconds: float) -> bool:
-        """Wait until news make `condition` true; False when `seconds` pass before."""
-        with anyio.move_on_after(seconds):
-            while not condition():
-                await self._news.wait()
-        return condition()
 
 
 _incoming = msgspec.json.Decoder(m.Incoming)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from checkrein.adapters.errors import (
 )
 from checkrein.adapters.interface import Connection, Decision, DecisionKind, Opened, Origin, SessionSpec
 from checkrein.adapters.native import Asked, NativeEvent, Notice, NoticeKind, Question, TextDelta
+from checkrein.adapters.news import News
 from checkrein.adapters.pi import messages as m
 from checkrein.adapters.pi.launch import PROVIDER, policy_asked, token_of
 from checkrein.adapters.pi.questions import (
@@ -54,7 +55,7 @@ class PiConnection(Connection):
         self._replies: list[bytes] = []
         #: ids of the clear_queue commands without an answer: the next prompt must not overtake them
         self._clearing: set[str] = set()
-        self._news = anyio.Event()
+        self._news = News()
 
     # ---- up ----
 
@@ -80,8 +81,7 @@ class PiConnection(Connection):
                         self._turn_over()
             except (msgspec.DecodeError, UnicodeDecodeError) as fault:
                 events += self._unreadable(line, fault)
-        news, self._news = self._news, anyio.Event()
-        news.set()
+        self._news.came()
         return events
 
     def _unreadable(self, line: bytes, fault: Exception) -> Iterator[NativeEvent]:
@@ -199,7 +199,7 @@ class PiConnection(Connection):
         """
         if self._translator.turn is not None:
             raise TurnActive("a turn is active", where="prompt")
-        if not await self._until(lambda: not self._clearing):
+        if not await self._news.until(lambda: not self._clearing, seconds=self.spec.call_seconds):
             raise CallExpired("pi did not empty its queue", where="clear_queue")
         self._translator.prompt_sent(turn_id)
         answer = _accepted(await self._call("prompt", message=prompt, subject=turn_id))
@@ -212,7 +212,9 @@ class PiConnection(Connection):
         turn = self._translator.turn
         if turn is None:
             raise SteerRejected(SteerReason.NO_ACTIVE_TURN)
-        if not await self._until(lambda: turn.opened or self._translator.turn is not turn):
+        if not await self._news.until(
+            lambda: turn.opened or self._translator.turn is not turn, seconds=self.spec.call_seconds
+        ):
             raise CallExpired("pi did not start the turn", where="steer")
         if self._translator.turn is not turn:
             raise SteerRejected(SteerReason.TURN_ENDED)
@@ -234,7 +236,9 @@ class PiConnection(Connection):
         turn = self._translator.turn
         if turn is None:
             return
-        if not await self._until(lambda: turn.opened or self._translator.turn is not turn):
+        if not await self._news.until(
+            lambda: turn.opened or self._translator.turn is not turn, seconds=self.spec.call_seconds
+        ):
             raise CallExpired("pi did not start the turn", where="abort")
         if self._translator.turn is not turn:
             return
@@ -285,13 +289,6 @@ class PiConnection(Connection):
         call_id = str(self._last_id)
         self._sent[call_id] = (command, subject)
         return call_id
-
-    async def _until(self, condition: Callable[[], bool]) -> bool:
-        """Wait until news make `condition` true; False when the time of a call passes before."""
-        with anyio.move_on_after(self.spec.call_seconds):
-            while not condition():
-                await self._news.wait()
-        return condition()
 
 
 _incoming = msgspec.json.Decoder(m.Incoming)

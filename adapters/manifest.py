@@ -80,13 +80,17 @@ class Manifest:
         """Whether the harness has the capability."""
         return self.capabilities.get(capability, Support.UNKNOWN)
 
+    def lacks(self, capability: Capability) -> bool:
+        """Whether the harness declares that it has not the capability."""
+        return self.support(capability) is Support.NO
+
     def demand(self, capability: Capability) -> None:
         """Go on only where the harness may have the capability.
 
         Raises:
             Unsupported: it declares that it has not.
         """
-        if self.support(capability) is Support.NO:
+        if self.lacks(capability):
             raise Unsupported(f"{self.title} has no {capability.value.replace('_', ' ')}", where=self.name)
 
 

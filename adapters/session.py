@@ -35,7 +35,7 @@ from checkrein.adapters.interface import (
     SessionSpec,
 )
 from checkrein.adapters.link import Link, LinkSink
-from checkrein.adapters.manifest import Capability, Support
+from checkrein.adapters.manifest import Capability
 from checkrein.adapters.native import (
     Asked,
     ConversationNamed,
@@ -198,7 +198,7 @@ class Session:
         """
         if self._closing:
             raise SteerRejected(SteerReason.CLOSING)
-        if self._settings.manifest.support(Capability.STEER) is Support.NO:
+        if self._settings.manifest.lacks(Capability.STEER):
             raise SteerRejected(SteerReason.UNSUPPORTED)
         turn = self.turn
         if turn is None:

@@ -22,7 +22,7 @@ from checkrein.adapters.events import ApprovalChanged, Event, SteerChanged, Turn
 from checkrein.adapters.interface import Decision
 from checkrein.adapters.interrupting import InterruptLadder, LadderTimes, Stopped
 from checkrein.adapters.link import Link
-from checkrein.adapters.manifest import Capability, Manifest, Support
+from checkrein.adapters.manifest import Capability, Manifest
 from checkrein.adapters.native import (
     Asked,
     BackgroundJob,
@@ -420,7 +420,7 @@ class Turn:
         self._events.put(event)
 
     def _refuse_steer(self) -> None:
-        if self._settings.manifest.support(Capability.STEER) is Support.NO:
+        if self._settings.manifest.lacks(Capability.STEER):
             raise SteerRejected(SteerReason.UNSUPPORTED)
         match self._state:
             case TurnState.ENDED:

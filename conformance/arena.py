@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from checkrein.adapters.interface import HarnessAdapter, ModelEndpoint
 from checkrein.adapters.interrupting import LadderTimes
-from checkrein.adapters.manifest import Capability, Support
+from checkrein.adapters.manifest import Capability
 from checkrein.adapters.opening import open_session
 from checkrein.adapters.policy import Policy
 from checkrein.adapters.session import Session
@@ -174,7 +174,7 @@ class Arena:
             CheckreinError: whatever `open_session` raises.
         """
         for wanted, capability in ((resume, Capability.RESUME), (fork, Capability.FORK)):
-            lacks = self.target.manifest.support(capability) is Support.NO
+            lacks = self.target.manifest.lacks(capability)
             self.require(wanted is None or not lacks, f"the harness can {capability.value} a conversation")
         begun = time.monotonic()
         async with open_session(

@@ -87,9 +87,9 @@ class Target:
 
     def why_not_applicable(self, clause: Clause) -> str:
         """Why the clause does not apply to what the harness declares that it can and cannot do; "" when it does."""
-        if clause.capability is not None and self.manifest.support(clause.capability) is Support.NO:
+        if clause.capability is not None and self.manifest.lacks(clause.capability):
             return f"the harness declares that it has no {clause.capability.value}"
-        if clause.without is not None and self.manifest.support(clause.without) is not Support.NO:
+        if clause.without is not None and not self.manifest.lacks(clause.without):
             return f"about harnesses without {clause.without.value}, which this one does not say that it is"
         return ""
 

@@ -14,7 +14,7 @@ import anyio
 
 from checkrein.adapters import Approval, Outcome, Session, Turn
 from checkrein.adapters.events import Event, TextDelta, ToolFinished
-from checkrein.adapters.manifest import Capability, Support
+from checkrein.adapters.manifest import Capability
 from checkrein.conformance.judgements import HarnessFellShort
 from checkrein.conformance.scenario import Arena
 from checkrein.scripted_models import DeadlineExceeded, HeldTool
@@ -241,7 +241,7 @@ def judge_outcome(arena: Arena, clause: str, *outcomes: Outcome) -> None:
 
 def stoppers(arena: Arena) -> frozenset[str]:
     """What may have stopped an interrupted turn, by the words of the record."""
-    takes_commands = arena.target.manifest.support(Capability.LIVE_CONTROL) is not Support.NO
+    takes_commands = not arena.target.manifest.lacks(Capability.LIVE_CONTROL)
     return BY_THE_HARNESS if takes_commands else BY_FORCE
 
 

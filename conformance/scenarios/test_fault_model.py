@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from checkrein.adapters import Outcome
-from checkrein.adapters.manifest import Capability, Support
+from checkrein.adapters.manifest import Capability
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import run
 from checkrein.scripted_models import Gate, cut, fail, raw, say, shell, silence
@@ -180,7 +180,7 @@ async def test_a_model_that_falls_silent(arena: Arena) -> None:
     arena.script.main([silence()], until=speaks)
     arena.script.main([shell(f"echo once >> {ran}", id="call_once"), say(HALF), silence()])
     last = arena.script.main([say("Speaks again.")])
-    starts = arena.target.manifest.support(Capability.LIVE_CONTROL) is Support.NO
+    starts = arena.target.manifest.lacks(Capability.LIVE_CONTROL)
     stall = STALL_SECONDS + STARTS_WITHIN * starts
     async with arena.session(
         policy="auto", retries=0, silence_seconds=SILENCE_SECONDS, stall_seconds=stall

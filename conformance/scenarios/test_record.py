@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checkrein.adapters import Usage as TurnUsage
-from checkrein.adapters.manifest import Capability, Support
+from checkrein.adapters.manifest import Capability
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import run
 from checkrein.scripted_models import Usage, say, shell
@@ -14,7 +14,7 @@ async def test_usage_of_each_turn_alone(arena: Arena) -> None:
     arena.script.main([shell("true", id="call_true")], usage=Usage(input=1000, output=20, cached=300))
     arena.script.main([say("One.")], usage=Usage(input=1500, output=30, cached=400))
     arena.script.main([say("Two.")], usage=Usage(input=70, output=7))
-    resumes = arena.target.manifest.support(Capability.RESUME) is not Support.NO
+    resumes = not arena.target.manifest.lacks(Capability.RESUME)
     if resumes:
         arena.script.main([say("Three.")], usage=Usage(input=4000, output=40, cached=1))
     async with arena.session(policy="auto") as session:

@@ -12,7 +12,7 @@ import psutil
 
 from checkrein.adapters import Session
 from checkrein.adapters.errors import PolicyNotEffective
-from checkrein.adapters.manifest import Capability, Support
+from checkrein.adapters.manifest import Capability
 from checkrein.conformance.arena import DUMMY_KEY
 from checkrein.conformance.file_tree import files_below
 from checkrein.conformance.scenario import Arena, scenario
@@ -58,7 +58,7 @@ async def test_which_harness_this_is(arena: Arena) -> None:
         wanted = arena.target.known_version or known.version
         stated = [row for row in arena.wire.received() if known.version and known.version in row.text]
         # Before its prompt nothing of a one-shot program runs: there its package says it, by the digest.
-        speaks = arena.target.manifest.support(Capability.LIVE_CONTROL) is not Support.NO
+        speaks = not arena.target.manifest.lacks(Capability.LIVE_CONTROL)
         arena.judge(
             "session.start.version-recorded",
             holds=(known.name, known.version, known.sha256) == (arena.target.harness, wanted, actual)
@@ -128,7 +128,7 @@ async def test_closing_while_tools_run(arena: Arena) -> None:
 
 @scenario("session.resume.continues")
 async def test_a_resumed_session_continues(arena: Arena) -> None:
-    steers = arena.target.manifest.support(Capability.STEER) is not Support.NO
+    steers = not arena.target.manifest.lacks(Capability.STEER)
     build = arena.script.held_tool("build")
     arena.script.main([say("Building."), shell(build, id="call_build")])
     arena.script.main([say("Built it.")])

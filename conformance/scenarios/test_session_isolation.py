@@ -6,7 +6,7 @@ import uuid
 
 from checkrein.adapters.errors import CheckreinError, SessionNotFound
 from checkrein.adapters.events import Event, SteerChanged, TextDelta, ToolStarted
-from checkrein.adapters.manifest import Capability, Support
+from checkrein.adapters.manifest import Capability
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import PATIENCE, finish, next_approval, run, within
 from checkrein.scripted_models import View, say, shell
@@ -21,8 +21,7 @@ async def test_two_sessions_at_once(arena: Arena) -> None:
     arena.script.main([say("End of two.")])
     arena.script.main([say("Later in one.")])
     asks, steers = (
-        arena.target.manifest.support(capability) is not Support.NO
-        for capability in (Capability.APPROVALS, Capability.STEER)
+        not arena.target.manifest.lacks(capability) for capability in (Capability.APPROVALS, Capability.STEER)
     )
     policy = "ask" if asks else "auto"
     async with arena.session(policy=policy) as one, arena.session(policy=policy) as two:
@@ -97,7 +96,7 @@ async def test_an_unknown_id(arena: Arena) -> None:
         "to fork an id that never was": {"fork": str(uuid.uuid4())},
         "to resume what is no id": {"resume": "no-such-conversation"},
     }
-    if arena.target.manifest.support(Capability.FORK) is Support.NO:
+    if arena.target.manifest.lacks(Capability.FORK):
         del attempts["to fork an id that never was"]
     said: dict[str, str] = {}
     for words, origin in attempts.items():

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from checkrein.adapters.errors import BadRequest
-from checkrein.adapters.manifest import Capability, Support
+from checkrein.adapters.manifest import Capability
 from checkrein.adapters.policy import Policy
 from checkrein.conformance.arena import DUMMY_KEY
 from checkrein.conformance.file_tree import files_below
@@ -67,7 +67,7 @@ async def test_the_key_stays_out(arena: Arena) -> None:
 
 def _policy(arena: Arena) -> Policy:
     """The one that leaves the least to the harness."""
-    asks = arena.target.manifest.support(Capability.APPROVALS) is not Support.NO
+    asks = not arena.target.manifest.lacks(Capability.APPROVALS)
     return Policy.ASK if asks else Policy.AUTO
 
 

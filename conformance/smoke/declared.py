@@ -117,7 +117,7 @@ def _launch_place(trial: Trial) -> str:
 
 
 def _spec(trial: Trial, workspace: Path, home: Path) -> SessionSpec:
-    asks = trial.adapter.manifest.support(Capability.APPROVALS) is not Support.NO
+    asks = not trial.adapter.manifest.lacks(Capability.APPROVALS)
     return SessionSpec(
         binary=requested_binary(parse_target(trial.request)),
         cwd=workspace.resolve(),

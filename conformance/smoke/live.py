@@ -32,7 +32,7 @@ STEER = "and keep the public signature"
 
 
 def _lacks(arena: Arena, capability: Capability) -> bool:
-    return arena.target.manifest.support(capability) is Support.NO
+    return arena.target.manifest.lacks(capability)
 
 
 def _not_there(capability: Capability) -> str:

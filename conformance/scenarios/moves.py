@@ -37,6 +37,9 @@ AT_ONCE_MS = 250.0
 #: How long no request may come before a run counts as settled, in seconds.
 SETTLED_FOR = 1.0
 
+#: A command that is as much work to start as one of a harness's.
+AS_A_TOOL = ("/bin/sh", "-c", shlex.join([sys.executable, "-I", "-S", "-c", "pass"]))
+
 #: What stops an interrupted turn: the harness by itself, or where it takes no commands the end of its process.
 BY_THE_HARNESS, BY_FORCE = frozenset({"harness"}), frozenset({"term", "kill"})
 
@@ -224,7 +227,16 @@ async def _lively(arena: Arena) -> list[str]:
 
 async def settle(arena: Arena) -> None:
     """Give a message that is delivered twice, or a call that runs late, the time to show itself."""
-    await arena.model.quiet_for(SETTLED_FOR, timeout=PATIENCE)
+    await watch(arena, SETTLED_FOR)
+
+
+async def watch(arena: Arena, seconds: float) -> None:
+    """Give what must not happen its time: no request for `seconds`, counted from when a command of ours has run.
+
+    On a busy machine a command takes long to start; one that the harness runs too early must show itself all the same.
+    """
+    await within(arena, "a command of the kit's own", anyio.run_process(AS_A_TOOL))
+    await arena.model.quiet_for(seconds, timeout=PATIENCE)
 
 
 def judge_outcome(arena: Arena, clause: str, *outcomes: Outcome) -> None:

@@ -9,12 +9,12 @@ from checkrein.conformance.file_tree import FileTree
 from checkrein.conformance.judgements import PrerequisiteUnmet
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.moves import (
-    PATIENCE,
     deny_all,
     finish,
     next_approval,
     settle,
     times_anywhere,
+    watch,
 )
 from checkrein.conformance.scenarios.wire_questions import question_about
 from checkrein.scripted_models import read_file, say, shell, write_file
@@ -42,7 +42,7 @@ async def test_an_allowed_call_waits_and_runs_once(arena: Arena) -> None:
         turn = await session.start("run it")
         approval = await next_approval(arena, turn)
         before = arena.tree(arena.workspace)
-        await arena.model.quiet_for(WAITED, timeout=PATIENCE)
+        await watch(arena, WAITED)
         stirred = [str(change) for change in arena.difference(before, arena.tree(arena.workspace), ignore=())]
         starts, requests = tool.starts, len(arena.model.main_requests)
         arena.judge(

@@ -5,7 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from checkrein.conformance.scenario import Arena, scenario
-from checkrein.conformance.scenarios.moves import PATIENCE, deny_all, finish, next_approval, run, within
+from checkrein.conformance.scenarios.moves import (
+    PATIENCE,
+    deny_all,
+    finish,
+    next_approval,
+    run,
+    settle,
+    within,
+)
 from checkrein.conformance.wire import WireRow
 from checkrein.scripted_models import Usage, say, shell
 
@@ -74,7 +82,7 @@ async def test_a_steer_while_idle(arena: Arena) -> None:
             PATIENCE,
             what="the answer to turn/steer",
         )
-        await arena.model.quiet_for(1.0, timeout=PATIENCE)
+        await settle(arena)
         seen = sum(request.view.count("steered while idle") for request in arena.model.requests)
         arena.judge(
             "native.codex.steer-idle-refused",

@@ -19,6 +19,7 @@ from checkrein.conformance.scenarios.moves import (
     settle,
     text_seen,
     times_anywhere,
+    watch,
     within,
 )
 from checkrein.scripted_models import ModelRequest, hold, say, shell
@@ -239,7 +240,7 @@ async def test_steer_while_an_approval_is_open(arena: Arena) -> None:
         turn = await session.start("run it")
         approval = await next_approval(arena, turn)
         steer = await turn.steer(STEER)
-        await arena.model.quiet_for(STILL_OPEN, timeout=PATIENCE)
+        await watch(arena, STILL_OPEN)
         open_still, starts, requests = (
             approval.resolved_by is None,
             tool.starts,

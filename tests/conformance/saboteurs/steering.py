@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from checkrein.conformance.reference.agent import Agent
 from checkrein.conformance.reference.turn import Steer, Turn
 from tests.conformance.saboteurs.defect import Defect, instead
@@ -132,16 +134,18 @@ def take_when_it_is_over() -> None:
     )
 
 
+#: What a client answers that allows a call.
+CONSENT = msgspec.Raw(b'{"outcome":{"outcome":"selected","optionId":"yes"}}')
+
+
 def answer_the_question() -> None:
     """A steer while a question is open answers it."""
 
     def make(steer: Any) -> Any:
         def answering(self: Any, given: Any) -> Any:
-            for planned in self._planned:
-                if planned.asked is not None and not planned.running:
-                    planned.asked.settle(
-                        __import__("msgspec").Raw(b'{"outcome":{"outcome":"selected","optionId":"yes"}}')
-                    )
+            # Whatever the client has been asked: the turn itself may not have noted the question yet.
+            for asked in list(self._setting.client._asked.values()):
+                asked.settle(CONSENT)
             return steer(self, given)
 
         return answering

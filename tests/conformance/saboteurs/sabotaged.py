@@ -71,17 +71,21 @@ class Row:
         return self.expected == self.red.keys()
 
 
-def try_defect(name: str, runs: Path) -> Row:
+def try_defect(
+    name: str, runs: Path, *, package: str = scenarios.__name__, clauses: Iterable[str] | None = None
+) -> Row:
     """Run the scenarios that judge the clauses of a defect.
 
     Args:
         runs: where everything is kept.
+        package: that holds the scenarios.
+        clauses: those whose scenarios are run, instead of all that the defect names.
     """
     defect = DEFECTS[name]
     contract, target = load_contract(), saboteur(name)
     red: dict[str, str] = {}
     judged = 0
-    for scenario in _scenarios((*defect.red, *defect.among)):
+    for scenario in _scenarios((*defect.red, *defect.among) if clauses is None else clauses, package):
         report = run_scenario(scenario, target, contract=contract, baseline=Baseline(failures={}), runs=runs)
         assert report is not None
         judged += len(report.checks)
@@ -89,17 +93,17 @@ def try_defect(name: str, runs: Path) -> Row:
     return Row(expected=frozenset(defect.red), red=red, judged=judged)
 
 
-def _scenarios(clauses: Iterable[str]) -> list[Scenario]:
-    """The scenarios that judge these clauses."""
+def _scenarios(clauses: Iterable[str], package: str) -> list[Scenario]:
+    """The scenarios of a package that judge these clauses."""
     wanted = set(clauses)
-    found = [each for each in _all_scenarios() if wanted & set(each.clauses)]
+    found = [each for each in _all_scenarios(package) if wanted & set(each.clauses)]
     missing = wanted - {clause for each in found for clause in each.clauses}
     assert not missing, f"nobody judges {missing}"
     return found
 
 
-def _all_scenarios() -> Iterable[Scenario]:
-    for module in pkgutil.iter_modules(scenarios.__path__, f"{scenarios.__name__}."):
+def _all_scenarios(package: str) -> Iterable[Scenario]:
+    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
         if module.name.rpartition(".")[2].startswith("test_"):
             for value in vars(importlib.import_module(module.name)).values():
                 declared = scenario_of(value)

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +16,37 @@ class Defect:
     """One defect.
 
     Args:
-        install: puts it in, in the agent's process.
+        install: puts it in, in the agent's process, or in this one.
         red: the clauses that must fail, or warn where the level is SHOULD.
         among: further clauses whose scenarios are run; whatever these scenarios judge besides must stay green.
+        in_driver: it is a defect of the adapter's side, of an honest agent.
     """
 
     install: Callable[[], None]
     red: tuple[str, ...]
     among: tuple[str, ...] = ()
+    in_driver: bool = False
+
+
+#: What was replaced in this process, the newest last.
+_replaced: list[tuple[Any, str, Any]] = []
 
 
 def instead(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
     """Put `make(original)` in the place of `owner.name`."""
-    setattr(owner, name, make(getattr(owner, name)))
+    original = getattr(owner, name)
+    _replaced.append((owner, name, original))
+    setattr(owner, name, make(original))
+
+
+@contextmanager
+def installed(defect: Defect) -> Generator[None]:
+    """Have a defect of the driver in this process."""
+    try:
+        if defect.in_driver:
+            defect.install()
+        yield
+    finally:
+        while _replaced:
+            owner, name, original = _replaced.pop()
+            setattr(owner, name, original)

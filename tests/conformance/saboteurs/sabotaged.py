@@ -18,6 +18,7 @@ from checkrein.conformance.scenario import Scenario, scenario_of
 from checkrein.conformance.scenario_run import run_scenario
 from checkrein.conformance.target import Target, find_target
 from checkrein.conformance.verdicts import Verdict
+from tests.conformance.saboteurs.defect import installed
 from tests.conformance.saboteurs.defects import DEFECTS
 
 PROGRAM = Path(__file__).with_name("program.py")
@@ -46,8 +47,10 @@ class Sabotaged(WrappedAdapter):
 
 
 def saboteur(defect: str) -> Target:
-    """The reference agent with that defect, for a scenario."""
+    """The reference agent, with the defect if it is one of the agent, for a scenario."""
     honest = find_target("reference")
+    if DEFECTS[defect].in_driver:
+        return honest
     return replace(honest, adapter=Sabotaged(honest.adapter, defect))
 
 
@@ -86,7 +89,10 @@ def try_defect(
     red: dict[str, str] = {}
     judged = 0
     for scenario in _scenarios((*defect.red, *defect.among) if clauses is None else clauses, package):
-        report = run_scenario(scenario, target, contract=contract, baseline=Baseline(failures={}), runs=runs)
+        with installed(defect):
+            report = run_scenario(
+                scenario, target, contract=contract, baseline=Baseline(failures={}), runs=runs
+            )
         assert report is not None
         judged += len(report.checks)
         red |= {check.clause: check.observed for check in report.checks if check.verdict not in GREEN}

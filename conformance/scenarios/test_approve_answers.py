@@ -57,7 +57,6 @@ async def test_several_approvals_answered_in_another_order(arena: Arena) -> None
         arena.judge(
             "approve.parallel.matched",
             holds=read == [own]
-            and sorted(results) == sorted(CALLS)
             and f"the-content-{own}" in results[allowed].text
             and outcome.status.value == "completed",
             expected=f"{allowed} alone was allowed, and it alone has its result; the others have the result of a deny",
@@ -121,7 +120,6 @@ async def test_an_approval_that_nobody_answers(arena: Arena) -> None:
         and waited is not None
         and LIMIT <= waited < LIMIT + UNTIL_DENIED
         and not ran
-        and answered
         and (outcome.status.value, outcome.text) == ("completed", "Nobody was there.")
         and (late, late_lines) == ("refused as stale, resolved by timeout", 0),
         expected=f"denied on the wire once {LIMIT:g} s have passed ({APPROVAL_SECONDS_VARIABLE}), resolved by timeout; "

@@ -58,7 +58,7 @@ async def test_texts_that_look_like_something_else(arena: Arena) -> None:
         wrong = {what: count for what, count in counts.items() if count != 1}
         arena.judge(
             "steer.payload.verbatim",
-            holds=not wrong and len(arena.model.main_requests) == 4,
+            holds=not wrong,
             expected=f"each of {len(counts)} texts once, byte for byte, in the request behind it",
             observed=f"{len(counts) - len(wrong)} of {len(counts)} once"
             + (f"; not so {', '.join(f'{what} ({count})' for what, count in wrong.items())}" if wrong else "")

@@ -16,7 +16,7 @@ from checkrein.conformance.reference.turn import Turn
 from tests.conformance.saboteurs.defect import Defect, instead
 
 
-def _allowed(decide: Any) -> None:
+def allowed_if(decide: Any) -> None:
     """Let `decide` say whether a call that was asked about runs, from the call and the answer's own verdict."""
 
     def make(result: Any) -> Any:
@@ -59,7 +59,7 @@ def run_after_a_deny() -> None:
             planned.tool.run(self._setting.cwd, self._cancellation)
         return allowed
 
-    _allowed(decide)
+    allowed_if(decide)
 
 
 def run_twice() -> None:
@@ -70,7 +70,7 @@ def run_twice() -> None:
             planned.tool.run(self._setting.cwd, self._cancellation)
         return allowed
 
-    _allowed(decide)
+    allowed_if(decide)
 
 
 def end_at_a_deny() -> None:
@@ -95,7 +95,7 @@ def end_at_a_deny() -> None:
 
         return ended
 
-    _allowed(decide)
+    allowed_if(decide)
     instead(Turn, "_loop", make)
 
 
@@ -164,7 +164,7 @@ def _grants(alike: Any, *, on_disk: bool = False, of_turn: bool = False) -> None
 
         return forgetting
 
-    _allowed(decide)
+    allowed_if(decide)
     instead(Turn, "_asks_about", make)
     instead(Turn, "run", make_run)
 
@@ -211,7 +211,7 @@ def remember_over_resume() -> None:
 
         return asked
 
-    _allowed(decide)
+    allowed_if(decide)
     instead(Turn, "_asks_about", make)
     from checkrein.conformance.reference.sessions import Session
 
@@ -304,8 +304,21 @@ DEFECTS = {
     "a call runs before the answer": Defect(
         install=run_before_the_answer, red=("approve.ask.waits", "approve.allow.runs-once")
     ),
-    "a denied call runs": Defect(install=run_after_a_deny, red=("approve.deny.not-run",)),
-    "an allowed call runs twice": Defect(install=run_twice, red=("approve.allow.runs-once",)),
+    "a denied call runs": Defect(
+        install=run_after_a_deny,
+        red=(
+            "approve.deny.not-run",
+            "approve.edit.asks",
+            "approve.timeout.denied",
+            "approve.always.same-call-not-asked",
+            "approve.always.not-wider",
+            "approve.always.next-turn-asks",
+            "approve.always.resume-asks",
+        ),
+    ),
+    "an allowed call runs twice": Defect(
+        install=run_twice, red=("approve.allow.runs-once", "steer.approval-open.delivered")
+    ),
     "a deny ends the turn": Defect(
         install=end_at_a_deny, red=("approve.deny.turn-goes-on", "approve.deny.message-reaches-model")
     ),

@@ -11,13 +11,13 @@ from typing import Any
 from checkrein.adapters import record
 from checkrein.adapters.acp.connection import AcpConnection
 from checkrein.adapters.approvals import Approval, ApprovalDesk, ResolvedBy
-from checkrein.adapters.errors import ApprovalStale, SteerReason, SteerRejected
+from checkrein.adapters.errors import ApprovalStale, NoActiveTurn, SteerReason, SteerRejected
 from checkrein.adapters.interface import DecisionKind, HarnessIdentity, Origin
 from checkrein.adapters.outcome import Outcome, OutcomeStatus, StoppedBy
 from checkrein.adapters.session import Session
+from checkrein.adapters.steering import SteerLedger, SteerState
 from checkrein.adapters.turn import Turn
 from tests.conformance.saboteurs.defect import Defect, instead
-
 
 #: A line that asks for nothing.
 NOTHING = b'{"jsonrpc":"2.0","method":"checkrein/nothing"}'
@@ -87,6 +87,34 @@ def interrupt_nothing() -> None:
         return all_the_same
 
     instead(Session, "interrupt", make)
+
+
+def interrupt_without_a_word() -> None:
+    """An interrupt without a turn looks as if it had worked."""
+
+    def make(interrupt: Any) -> Any:
+        async def quiet(self: Any, message: Any = None) -> Any:
+            try:
+                return await interrupt(self, message)
+            except NoActiveTurn:
+                return None
+
+        return quiet
+
+    for owner in (Session, Turn):
+        instead(owner, "interrupt", make)
+
+
+def keep_dropped_steers() -> None:
+    """A steer that is dropped with its turn is told as accepted."""
+
+    def make(move: Any) -> Any:
+        def kept(self: Any, steer: Any, state: SteerState, evidence: str) -> None:
+            move(self, steer, SteerState.ACCEPTED if state is SteerState.CANCELLED else state, evidence)
+
+        return kept
+
+    instead(SteerLedger, "_move", make)
 
 
 def take_a_second_answer() -> None:
@@ -334,6 +362,7 @@ DEFECTS = {
                 "approve.timeout.denied",
                 "steer.mid-tool.delivered",
                 "steer.approval-open.delivered",
+                "session.two.no-crosstalk",
                 "interrupt.idle.rejected",
                 "interrupt.twice.idempotent",
                 "interrupt.with-message.carries-on",
@@ -359,6 +388,11 @@ DEFECTS = {
         ),
         "an interrupt is sent twice": (interrupt_twice, ("steer.interrupting.rejected",)),
         "an interrupt is sent although no turn runs": (interrupt_nothing, ("interrupt.idle.rejected",)),
+        "an interrupt without a turn looks well": (interrupt_without_a_word, ("interrupt.idle.rejected",)),
+        "a dropped steer is told as accepted": (
+            keep_dropped_steers,
+            ("interrupt.queued-steers.not-run",),
+        ),
         "a second answer is taken without a word": (
             take_a_second_answer,
             ("approve.twice.refused", "approve.timeout.denied", "approve.stale.refused"),
@@ -384,7 +418,12 @@ DEFECTS = {
         ),
         "each turn is listed twice": (
             count_turns_twice,
-            ("steer.mid-tool.delivered", "steer.approval-open.delivered", "steer.idle.rejected"),
+            (
+                "steer.mid-tool.delivered",
+                "steer.approval-open.delivered",
+                "steer.idle.rejected",
+                "send.running.steers",
+            ),
         ),
         "a refused steer names another reason": (
             refuse_for_another_reason,

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from checkrein.conformance.reference.agent import Agent
-from checkrein.conformance.reference.turn import Steer, Turn
+from checkrein.conformance.reference.turn import Steer, Turn, user_message
 from tests.conformance.saboteurs.defect import Defect, instead
 
 
@@ -158,9 +158,67 @@ def lose_the_deny_message() -> None:
     _changed(lambda self, steers: [steer for steer in steers if not steer.id.startswith("deny-")])
 
 
+def run_the_open_call() -> None:
+    """A steer lets the call run that is asked about; once allowed it does not run again."""
+    results: dict[str, Any] = {}
+
+    def make_steer(steer: Any) -> Any:
+        def running(self: Any, given: Any) -> Any:
+            for planned in self._planned:
+                results[planned.call.id] = planned.tool.run(self._setting.cwd, self._cancellation)
+            return steer(self, given)
+
+        return running
+
+    def make_result(result: Any) -> Any:
+        def kept(self: Any, planned: Any) -> Any:
+            planned.asked.wait(self._cancellation)
+            return results.pop(planned.call.id)
+
+        return kept
+
+    instead(Turn, "steer", make_steer)
+    instead(Turn, "_result", make_result)
+
+
+def put_before_the_answer() -> None:
+    """A steer is put before what the model did last."""
+
+    def make(ask: Any) -> Any:
+        def earlier(self: Any) -> Any:
+            with self._lock:
+                steers, self._steers = self._steers, []
+            messages = self._setting.session.messages
+            for steer in steers:
+                last = max(place for place, each in enumerate(messages) if each["role"] == "assistant")
+                messages.insert(last, user_message(steer.text))
+                self._show_user(steer.id, steer.text)
+            return ask(self)
+
+        return earlier
+
+    instead(Turn, "_ask_model", make)
+
+
 DEFECTS = {
     "a steer is dropped": Defect(install=drop, red=("steer.mid-tool.delivered",)),
-    "a steer is delivered twice": Defect(install=deliver_twice, red=("steer.mid-tool.delivered",)),
+    "a steer is delivered twice": Defect(
+        install=deliver_twice,
+        red=(
+            "steer.mid-tool.delivered",
+            "steer.order.kept",
+            "steer.approval-open.delivered",
+            "steer.history.kept",
+            "steer.slow-tool.latency",
+            "send.running.steers",
+        ),
+    ),
+    "a steer lets the open call run": Defect(
+        install=run_the_open_call, red=("steer.approval-open.delivered",)
+    ),
+    "a steer is put before what the model did": Defect(
+        install=put_before_the_answer, red=("steer.mid-tool.delivered", "steer.order.kept")
+    ),
     "steers come in another order": Defect(
         install=reorder, red=("steer.order.kept",), among=("steer.mid-tool.delivered",)
     ),
@@ -179,7 +237,9 @@ DEFECTS = {
     "a steer pushes finished results out": Defect(
         install=forget_the_past, red=("steer.history.kept", "steer.slow-tool.latency")
     ),
-    "a steer is delivered and never shown": Defect(install=show_none, red=("steer.mid-tool.delivered",)),
+    "a steer is delivered and never shown": Defect(
+        install=show_none, red=("steer.mid-tool.delivered", "steer.approval-open.delivered")
+    ),
     "a steer that comes too late is taken": Defect(
         install=take_when_it_is_over, red=("steer.turn-end-race.exactly-once",)
     ),

@@ -205,6 +205,45 @@ def blame_the_person() -> None:
     turn.ABORTED_RUNNING = turn.ABORTED_BEFORE = "The user doesn't want to proceed: the call was rejected."
 
 
+def say_only_that_it_did_not_run() -> None:
+    """The receipt of a stopped call does not say why there is no result."""
+    turn.ABORTED_RUNNING = turn.ABORTED_BEFORE = "No result."
+
+
+def abort_in_a_person_s_name() -> None:
+    """The receipt of a stopped call says that it was aborted, because a person declined it."""
+    turn.ABORTED_RUNNING = turn.ABORTED_BEFORE = "Aborted: the user declined this call."
+
+
+def repeat_finished_results() -> None:
+    """A cancelled turn answers its finished calls again."""
+
+    def make(interrupted: Any) -> Any:
+        def again(self: Any) -> None:
+            session = self._setting.session
+            session.append(*(each for each in session.messages if each.get("role") == "tool"))
+            interrupted(self)
+
+        return again
+
+    instead(Turn, "_interrupted", make)
+
+
+def put_before_what_was_cut() -> None:
+    """A prompt behind an interrupted answer is put before it."""
+
+    def make(ask: Any) -> Any:
+        def earlier(self: Any) -> Any:
+            messages = self._setting.session.messages
+            if len(messages) > 2 and messages[-2]["content"] == turn.INTERRUPTED:
+                messages.insert(-3, messages.pop())
+            return ask(self)
+
+        return earlier
+
+    instead(Turn, "_ask_model", make)
+
+
 def leave_no_mark() -> None:
     """Nothing tells the model that its turn was interrupted."""
 
@@ -366,6 +405,19 @@ DEFECTS = {
         install=no_receipt, red=("interrupt.open-calls.receipt", "interrupt.receipt.honest")
     ),
     "a receipt blames the person": Defect(install=blame_the_person, red=("interrupt.receipt.honest",)),
+    "a receipt says only that there is no result": Defect(
+        install=say_only_that_it_did_not_run, red=("interrupt.receipt.honest",)
+    ),
+    "a receipt says that a person aborted": Defect(
+        install=abort_in_a_person_s_name, red=("interrupt.receipt.honest",)
+    ),
+    "finished calls are answered twice": Defect(
+        install=repeat_finished_results, red=("interrupt.finished-results.kept",)
+    ),
+    "a prompt is put before the answer that was cut": Defect(
+        install=put_before_what_was_cut,
+        red=("interrupt.next-turn.right-answer", "interrupt.with-message.carries-on"),
+    ),
     "an interruption leaves no mark": Defect(
         install=leave_no_mark, red=("interrupt.mark.visible", "interrupt.record.on-disk-first")
     ),
@@ -385,6 +437,11 @@ DEFECTS = {
         install=forget_the_prompt, red=("interrupt.with-message.carries-on",)
     ),
     "the model is asked once more after a cancel": Defect(
-        install=answer_twice, red=("interrupt.after-tool-result.outcome", "interrupt.after-tool-result.quiet")
+        install=answer_twice,
+        red=(
+            "interrupt.after-tool-result.outcome",
+            "interrupt.after-tool-result.quiet",
+            "interrupt.queued-steers.not-run",
+        ),
     ),
 }

@@ -73,6 +73,69 @@ def write_into_the_original() -> None:
     instead(Session, "fork", make)
 
 
+def note_the_fork() -> None:
+    """A fork adds an empty line to the original's file."""
+
+    def make(fork: Any) -> Any:
+        def noted(session_id: str, home: Any) -> Any:
+            branch = fork(session_id, home)
+            with branch._path.with_name(f"{session_id}.jsonl").open("ab") as original:
+                original.write(b"\n")
+            return branch
+
+        return noted
+
+    instead(Session, "fork", make)
+
+
+def share_what_forks_say() -> None:
+    """What is said in a fork is remembered by every conversation that is loaded later."""
+
+    def make_fork(fork: Any) -> Any:
+        def shared(session_id: str, home: Any) -> Any:
+            branch = fork(session_id, home)
+            append = branch.append
+
+            def noting(*messages: Any) -> None:
+                append(*messages)
+                with (home / "forks.jsonl").open("ab") as notes:
+                    notes.write(b"".join(turn.msgspec.json.encode(message) + b"\n" for message in messages))
+
+            branch.append = noting
+            return branch
+
+        return shared
+
+    def make_load(load: Any) -> Any:
+        def reminded(session_id: str, home: Any) -> Any:
+            session = load(session_id, home)
+            notes = home / "forks.jsonl"
+            if notes.exists():
+                session.messages += [
+                    turn.msgspec.json.decode(line) for line in notes.read_bytes().splitlines()
+                ]
+            return session
+
+        return reminded
+
+    instead(Session, "fork", make_fork)
+    instead(Session, "load", make_load)
+
+
+def fork_nothing() -> None:
+    """A fork begins without what was said."""
+
+    def make(fork: Any) -> Any:
+        def emptied(session_id: str, home: Any) -> Any:
+            branch = fork(session_id, home)
+            branch.messages.clear()
+            return branch
+
+        return emptied
+
+    instead(Session, "fork", make)
+
+
 def say_another_version() -> None:
     """The agent says that it is of another version."""
     agent.VERSION = "9.9.9"
@@ -268,6 +331,13 @@ DEFECTS = {
     "a fork writes into the original": Defect(
         install=write_into_the_original, red=("session.fork.original-untouched",)
     ),
+    "a fork leaves a trace in the original": Defect(
+        install=note_the_fork, red=("session.fork.original-untouched",)
+    ),
+    "what a fork says is known everywhere": Defect(
+        install=share_what_forks_say, red=("session.fork.original-untouched",)
+    ),
+    "a fork begins empty": Defect(install=fork_nothing, red=("session.fork.original-untouched",)),
     "the agent says another version": Defect(
         install=say_another_version, red=("session.start.version-recorded",)
     ),

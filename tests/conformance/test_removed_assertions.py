@@ -28,6 +28,7 @@ def test_two(arena, waited, many):
     judge_other(arena, "one.second", True)
     calm = waited != 2 and waited != 3
     arena.judge("two.calm", holds=calm, expected="", observed="")
+    arena.judge("two.last", holds=many is not None and bool(many) and many[0] == "red", expected="", observed="")
 
 def judge_other(arena, clause, found):
     arena.judge(clause, holds=not found, expected="", observed="")
@@ -35,7 +36,7 @@ def judge_other(arena, clause, found):
 
 DECLARED = {
     "test_one": ("one.first",),
-    "test_two": ("two.red", "two.blue", "one.second", "two.calm"),
+    "test_two": ("two.red", "two.blue", "one.second", "two.calm", "two.last"),
 }
 
 
@@ -53,6 +54,7 @@ def test_each_part_of_what_must_hold_is_an_assertion(found: list[Assertion]) -> 
         "1 <= waited",
         "a == 1",
         "c",
+        "many[0] == 'red'",
         "not found",
         "waited != 2",
         "waited != 3",
@@ -60,14 +62,20 @@ def test_each_part_of_what_must_hold_is_an_assertion(found: list[Assertion]) -> 
     ]
 
 
+def test_a_guard_is_no_assertion_of_its_own(found: list[Assertion]) -> None:
+    assert [each.text for each in found if "two.last" in each.clauses and "many" in each.text] == [
+        "many[0] == 'red'"
+    ]
+
+
 def test_an_assertion_knows_its_place_and_the_clauses_that_it_may_turn(found: list[Assertion]) -> None:
     known = {each.text: (each.line, each.clauses) for each in found}
     assert known["a == 1"] == (4, ("one.first",))
     assert known["c"] == (3, ("one.first",)), "a prerequisite may turn whatever its scenario judges"
-    assert known["1 <= waited"] == (8, ("two.red", "two.blue", "two.calm")), (
+    assert known["1 <= waited"] == (8, ("two.red", "two.blue", "two.calm", "two.last")), (
         "the text that is written says so"
     )
-    assert known["not found"] == (14, ("one.second",)), "the caller says which"
+    assert known["not found"] == (15, ("one.second",)), "the caller says which"
     assert known["waited != 2"] == (10, ("two.calm",))
 
 

@@ -148,8 +148,9 @@ def _parts(slot: _Slot, function: _Function) -> Iterator[_Part]:
         case ast.Constant():
             return
         case ast.BoolOp(op=ast.And(), values=values):
-            for place in range(len(values)):
-                yield from _parts(_item_slot(values, place), function)
+            for place, value in enumerate(values):
+                if not _is_guard(value, values[place + 1 :]):
+                    yield from _parts(_item_slot(values, place), function)
         case ast.Compare(ops=[ast.Eq()], left=ast.Tuple(elts=left), comparators=[ast.Tuple(elts=right)]) if (
             len(left) == len(right) > 1
         ):
@@ -166,6 +167,34 @@ def _parts(slot: _Slot, function: _Function) -> Iterator[_Part]:
                 text=ast.unparse(expression),
                 remove=lambda: slot.put(ast.Constant(value=True)),
             )
+
+
+def _is_guard(value: ast.expr, behind: list[ast.expr]) -> bool:
+    """Whether what stands behind it cannot be evaluated without it: it belongs to that, and demands nothing itself."""
+    match value:
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            pass
+        case ast.UnaryOp(
+            op=ast.Not(), operand=ast.Call(func=ast.Name("isinstance"), args=[ast.Name(id=name), _])
+        ):
+            pass
+        case ast.Call(func=ast.Name("bool"), args=[ast.Name(id=name)]):
+            pass
+        case _:
+            return False
+    for node in (inner for other in behind for inner in ast.walk(other)):
+        match node:
+            case ast.Attribute(value=ast.Name(id=used)) | ast.Subscript(value=ast.Name(id=used)) if (
+                used == name
+            ):
+                return True
+            case ast.Compare(ops=[ast.Lt() | ast.LtE(), *_], comparators=[ast.Name(id=used), *_]) if (
+                used == name
+            ):
+                return True
+            case _:
+                pass
+    return False
 
 
 def _component(left: list[ast.expr], right: list[ast.expr], place: int) -> _Part:

@@ -39,6 +39,15 @@ def instead(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
     setattr(owner, name, make(original))
 
 
+def change_property(owner: Any, name: str, change: Callable[[Any, Any], Any]) -> None:
+    """Let a property be what `change` makes of the object and its value."""
+
+    def make(original: Any) -> Any:
+        return property(lambda self: change(self, original.fget(self)))
+
+    instead(owner, name, make)
+
+
 @contextmanager
 def installed(defect: Defect) -> Generator[None]:
     """Have a defect of the driver in this process."""

@@ -13,53 +13,13 @@ from checkrein.adapters.acp.connection import AcpConnection
 from checkrein.adapters.approvals import Approval, ApprovalDesk, ResolvedBy
 from checkrein.adapters.errors import ApprovalStale, NoActiveTurn, SteerReason, SteerRejected
 from checkrein.adapters.interface import DecisionKind, HarnessIdentity, Origin
-from checkrein.adapters.outcome import Outcome, OutcomeStatus, StoppedBy
 from checkrein.adapters.session import Session
 from checkrein.adapters.steering import SteerLedger, SteerState
 from checkrein.adapters.turn import Turn
-from tests.conformance.saboteurs.defect import Defect, instead
+from tests.conformance.saboteurs.defect import Defect, change_property, instead
 
 #: A line that asks for nothing.
 NOTHING = b'{"jsonrpc":"2.0","method":"checkrein/nothing"}'
-
-
-def _status(before: OutcomeStatus, after: OutcomeStatus) -> None:
-    def make(finish: Any) -> Any:
-        def told(self: Any, status: OutcomeStatus, **words: Any) -> None:
-            finish(self, after if status is before else status, **words)
-
-        return told
-
-    instead(Turn, "_finish", make)
-
-
-def fail_what_is_completed() -> None:
-    """A turn that came to its end is told as failed."""
-    _status(OutcomeStatus.COMPLETED, OutcomeStatus.FAILED)
-
-
-def fail_what_is_interrupted() -> None:
-    """A turn that was interrupted is told as failed."""
-    _status(OutcomeStatus.INTERRUPTED, OutcomeStatus.FAILED)
-
-
-def lose_the_text() -> None:
-    """An outcome is told without the model's last text."""
-    instead(Outcome, "__init__", lambda init: lambda self, **words: init(self, **{**words, "text": ""}))
-
-
-def make_the_outcome_anew() -> None:
-    """A second interrupt gives an outcome of its own."""
-
-    def make(interrupt: Any) -> Any:
-        async def again(self: Any, message: Any = None) -> Any:
-            asked_before = self._interrupt_asked
-            outcome = await interrupt(self, message)
-            return replace(outcome, stopped_by=StoppedBy.KILL) if asked_before else outcome
-
-        return again
-
-    instead(Turn, "interrupt", make)
 
 
 def interrupt_twice() -> None:
@@ -313,16 +273,9 @@ def say_nothing_of_the_policy() -> None:
     _policies(lambda asked, effective: ({}, {}) if asked == effective else (asked, effective))
 
 
-def _property(owner: Any, name: str, change: Any) -> None:
-    def make(original: Any) -> Any:
-        return property(lambda self: change(self, original.fget(self)))
-
-    instead(owner, name, make)
-
-
 def say_another_policy_later() -> None:
     """A session that is open says that another policy is in force."""
-    _property(
+    change_property(
         Session,
         "opened",
         lambda self, opened: replace(opened, policy_effective={**opened.policy_effective, "mode": "other"}),
@@ -331,14 +284,14 @@ def say_another_policy_later() -> None:
 
 def name_resumed_sessions_anew() -> None:
     """A resumed session says that it has another id."""
-    _property(
+    change_property(
         Session, "id", lambda self, name: f"{name}-resumed" if self._spec.origin is Origin.RESUME else name
     )
 
 
 def name_forks_like_the_original() -> None:
     """A fork says that it has the original's id."""
-    _property(
+    change_property(
         Session,
         "id",
         lambda self, name: self._spec.session_id if self._spec.origin is Origin.FORK else name,
@@ -347,45 +300,12 @@ def name_forks_like_the_original() -> None:
 
 def name_all_sessions_alike() -> None:
     """Every new session says that it has the same id."""
-    _property(Session, "id", lambda self, name: "one" if self._spec.origin is Origin.NEW else name)
+    change_property(Session, "id", lambda self, name: "one" if self._spec.origin is Origin.NEW else name)
 
 
 DEFECTS = {
     name: Defect(install=install, red=red, in_driver=True)
     for name, (install, red) in {
-        "a completed turn is told as failed": (
-            fail_what_is_completed,
-            (
-                "approve.allow.runs-once",
-                "approve.deny.turn-goes-on",
-                "approve.parallel.matched",
-                "approve.timeout.denied",
-                "steer.mid-tool.delivered",
-                "steer.approval-open.delivered",
-                "session.two.no-crosstalk",
-                "interrupt.idle.rejected",
-                "interrupt.twice.idempotent",
-                "interrupt.with-message.carries-on",
-            ),
-        ),
-        "an interrupted turn is told as failed": (
-            fail_what_is_interrupted,
-            ("interrupt.twice.idempotent", "interrupt.with-message.carries-on"),
-        ),
-        "an outcome lacks the text": (
-            lose_the_text,
-            (
-                "approve.deny.turn-goes-on",
-                "approve.timeout.denied",
-                "interrupt.idle.rejected",
-                "interrupt.twice.idempotent",
-                "session.resume.continues",
-            ),
-        ),
-        "a second interrupt has an outcome of its own": (
-            make_the_outcome_anew,
-            ("interrupt.twice.idempotent",),
-        ),
         "an interrupt is sent twice": (interrupt_twice, ("steer.interrupting.rejected",)),
         "an interrupt is sent although no turn runs": (interrupt_nothing, ("interrupt.idle.rejected",)),
         "an interrupt without a turn looks well": (interrupt_without_a_word, ("interrupt.idle.rejected",)),

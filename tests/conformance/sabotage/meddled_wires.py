@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from checkrein.adapters.transport import Direction
 from checkrein.conformance.scenario import Arena
-from checkrein.conformance.scenarios import test_approve, test_interrupt_windows, test_steer
+from checkrein.conformance.scenarios import test_approve, test_interrupt_windows, test_record, test_steer
 from tests.conformance.sabotage.wire_meddler import (
     ANYTHING,
     Corrupt,
@@ -47,9 +47,12 @@ class Messages:
         another_id: what makes a steer another one.
         another_question: what makes a question another one.
         allowing: the texts of a denial that make it an allowance.
-        denial_is_wordless: its message goes another way.
         completed: what makes the end of a turn a usual one.
+        usage: what an answer of the model has cost, or the conversation up to it.
+        denial_is_wordless: its message goes another way.
+        usage_is_of_one_answer: it is no total.
         force_leaves_no_mark: the model is not told that a turn was cut short by the end of its process.
+        withdrawn: it takes back its open question; None where it says nothing.
     """
 
     interrupt: Pick
@@ -64,8 +67,11 @@ class Messages:
     another_question: Mapping[str, object]
     allowing: Mapping[str, str]
     completed: Mapping[str, object]
+    usage: Pick
     denial_is_wordless: bool = False
+    usage_is_of_one_answer: bool = False
     force_leaves_no_mark: bool = False
+    withdrawn: Pick | None = None
 
 
 #: Seen on Codex 0.171.0, Claude Code 2.1.332 and pi 1.6.0.
@@ -85,8 +91,9 @@ MESSAGES: Mapping[str, Messages] = {
         another_id={"id": 1000},
         another_question={"id": 1000},
         allowing={'"decline"': '"accept"'},
-        denial_is_wordless=True,
         completed={"params.turn.status": "completed"},
+        usage=_said({"method": "thread/tokenUsage/updated"}),
+        denial_is_wordless=True,
     ),
     "claude-code": Messages(
         interrupt=_told({"request.subtype": "interrupt"}),
@@ -101,7 +108,9 @@ MESSAGES: Mapping[str, Messages] = {
         another_question={"request_id": "6c1f2b9e-8f2e-4d3a-9a51-0f2f4f7f2000"},
         allowing={'"behavior":"deny"': '"behavior":"allow","updatedInput":{"command":"touch forbidden.txt"}'},
         completed={"terminal_reason": "completed", "is_error": False},
+        usage=_said({"type": "result"}),
         force_leaves_no_mark=True,
+        withdrawn=_said({"type": "control_cancel_request"}),
     ),
     "pi": Messages(
         interrupt=_told({"type": "abort"}),
@@ -118,6 +127,8 @@ MESSAGES: Mapping[str, Messages] = {
         another_question={"id": "6c1f2b9e-8f2e-4d3a-9a51-0f2f4f7f2000"},
         allowing={r"\"deny\"": r"\"allow\""},
         completed={"aborted": False},
+        usage=_said({"type": "message_end", "message.role": "assistant"}),
+        usage_is_of_one_answer=True,
     ),
 }
 
@@ -213,6 +224,24 @@ def _defects(harness: str, said: Messages) -> Iterator[tuple[str, MeddledWire]]:
             red=("approve.deny.not-run", *lost),
         ),
     )
+    # Denied, it does not run; but what a person would have allowed is not what would have run.
+    yield (
+        "shows another command than it runs",
+        _wire(
+            harness,
+            test_approve.test_what_an_approval_shows,
+            Meddling(pick=said.question, act=Corrupt(texts={"the-hidden-end.txt": "the-other-end.txt"})),
+            red=("approve.shown.whole",),
+        ),
+    )
+    # It is added up, where it is told of one answer alone and has no name by which the second is known.
+    if said.usage_is_of_one_answer:
+        yield "counts each answer twice", _counting_twice(harness, said, red=("record.usage.per-turn",))
+
+
+def _counting_twice(harness: str, said: Messages, *, red: tuple[str, ...] = ()) -> MeddledWire:
+    meddling = Meddling(pick=said.usage, act=Duplicate())
+    return _wire(harness, test_record.test_usage_of_each_turn_alone, meddling, red=red)
 
 
 def _healed(harness: str, said: Messages) -> Iterator[tuple[str, MeddledWire]]:
@@ -236,6 +265,19 @@ def _healed(harness: str, said: Messages) -> Iterator[tuple[str, MeddledWire]]:
             Meddling(pick=said.question, act=Duplicate(changed=said.another_question)),
         ),
     )
+    # A total that comes again adds nothing.
+    if not said.usage_is_of_one_answer:
+        yield "counts each answer twice", _counting_twice(harness, said)
+    # The interrupt itself closes what is open.
+    if said.withdrawn is not None:
+        yield (
+            "takes its question back when the turn is over",
+            _wire(
+                harness,
+                test_interrupt_windows.test_interrupt_while_an_approval_is_open,
+                Meddling(pick=said.withdrawn, act=Delay(until=said.end)),
+            ),
+        )
 
 
 def _named(

@@ -5,11 +5,11 @@ What each harness calls the message is in `Messages`; what is done to it, and wh
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from checkrein.adapters.transport import Direction
-from checkrein.conformance.scenario import Arena
+from checkrein.conformance.scenario import ScenarioRunner
 from checkrein.conformance.scenarios import test_approve, test_interrupt_windows, test_record, test_steer
 from tests.conformance.sabotage.wire_meddler import (
     ANYTHING,
@@ -21,6 +21,9 @@ from tests.conformance.sabotage.wire_meddler import (
     Pick,
     Swap,
 )
+
+#: A scenario, as pytest finds it.
+ScenarioTest = Callable[[ScenarioRunner], None]
 
 
 def _said(fields: Mapping[str, object], *, nth: int | None = None) -> Pick:
@@ -146,13 +149,13 @@ class MeddledWire:
 
     harness: str
     meddlings: tuple[Meddling, ...]
-    scenario: Callable[[Arena], Awaitable[None]]
+    scenario: ScenarioTest
     red: frozenset[str]
 
 
 def _wire(
     harness: str,
-    scenario: Callable[[Arena], Awaitable[None]],
+    scenario: ScenarioTest,
     *meddlings: Meddling,
     red: tuple[str, ...] = (),
 ) -> MeddledWire:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from anyio.abc import TaskGroup
 
-from checkrein.adapters.errors import SessionClosed, SessionNotFound
+from checkrein.adapters.errors import SessionClosed, SessionNotFound, Unsupported
 from checkrein.adapters.interface import HarnessAdapter, Opened, Origin, SessionSpec
 from checkrein.adapters.link import Link, LinkSink
+from checkrein.adapters.manifest import Capability
 from checkrein.adapters.transport import Tap
 from checkrein.adapters.usage import UsageMeter
 
@@ -108,6 +109,13 @@ class Conversation:
         if not self.had_turn:
             # A conversation without a turn is not on disk and cannot be resumed (Claude Code 2.1.332).
             return await self._start(again)
+        manifest = self._adapter.manifest
+        if manifest.lacks(Capability.RESUME):
+            raise Unsupported(
+                f"the process of the conversation is gone, and {manifest.title} cannot take one up again",
+                where=manifest.name,
+                advice="open a new session",
+            )
         try:
             resumed = replace(self._spec, origin=Origin.RESUME, session_id=self.opened.session_id)
             return await self._start(resumed)

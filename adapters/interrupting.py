@@ -25,6 +25,8 @@ class LadderTimes:
     Args:
         harness: for the harness's own interrupt, from the call to the terminal event. Seen: 10 to 470 ms on
             Codex 0.171.0, 28 to 114 ms on Claude Code 2.1.332; the rest is for a busy machine.
+        answer: for the answer to that call, once the turn is over. Codex 0.171.0 and Claude Code 2.1.332 answer before
+            the terminal event, pi 1.6.0 in the same moment.
         settle: for what the harness needs afterwards to be quiet.
         tools: for the processes of the turn's tools to die. Seen: up to 1.6 s for a tool that traps signals on
             Claude Code 2.1.332.
@@ -33,6 +35,7 @@ class LadderTimes:
     """
 
     harness: float = 10.0
+    answer: float = 1.0
     settle: float = 5.0
     tools: float = 2.5
     stdin: float = GRACE_SECONDS
@@ -127,18 +130,36 @@ class InterruptLadder:
 
     async def _ask_the_harness(self) -> bool:
         """Have the harness stop the turn by itself, if it can; returns whether it takes such a command."""
+        takes_commands = True
         with anyio.move_on_after(self._times.harness):
             await self._opened.wait()
-            try:
-                await self._link.connection.interrupt()
-            except Unsupported:
-                return False
-            except CheckreinError as error:
-                self._trouble(error)  # the terminal event decides, not the acknowledgement
-            except Exception as error:
-                # An adapter's own fault, of an outside package perhaps, must not keep the turn from ending.
-                self._trouble(CheckreinError(f"the adapter failed to interrupt: {error!r}"))
-            await self._over.wait()
+            answering = anyio.CancelScope()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._hurry_at_the_end, answering)
+                with answering:
+                    takes_commands = await self._send_interrupt()
+                tasks.cancel_scope.cancel()
+            if answering.cancelled_caught:
+                self._trouble(CheckreinError("the harness ended the turn, and did not answer the interrupt"))
+            if takes_commands:
+                await self._over.wait()
+        return takes_commands
+
+    async def _hurry_at_the_end(self, answering: anyio.CancelScope) -> None:
+        """The terminal event decides, not the acknowledgement: behind it that is not waited for much longer."""
+        await self._over.wait()
+        answering.deadline = anyio.current_time() + self._times.answer
+
+    async def _send_interrupt(self) -> bool:
+        try:
+            await self._link.connection.interrupt()
+        except Unsupported:
+            return False
+        except CheckreinError as error:
+            self._trouble(error)
+        except Exception as error:
+            # An adapter's own fault, of an outside package perhaps, must not keep the turn from ending.
+            self._trouble(CheckreinError(f"the adapter failed to interrupt: {error!r}"))
         return True
 
     async def _settle(self) -> None:

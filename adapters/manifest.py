@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import msgspec
 
@@ -103,7 +105,19 @@ def load_manifest(package: str) -> Manifest:
     Raises:
         BadRequest: the file is missing, or does not hold what a manifest holds; names file and field.
     """
-    source = files(package).joinpath("manifest.toml")
+    return _read(files(package).joinpath("manifest.toml"))
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read a manifest from a file.
+
+    Raises:
+        BadRequest: the file is missing, or does not hold what a manifest holds; names file and field.
+    """
+    return _read(path)
+
+
+def _read(source: Traversable) -> Manifest:
     try:
         text = source.read_text(encoding="utf-8")
         data = msgspec.convert(tomllib.loads(text), _ManifestFile)

@@ -8,7 +8,9 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, cast
+
+import msgspec
 
 from checkrein.adapters.interface import HarnessAdapter, ModelEndpoint
 from checkrein.adapters.interrupting import LadderTimes
@@ -20,12 +22,27 @@ from checkrein.adapters.silence import STALL_SECONDS
 from checkrein.adapters.transport import ProcessInfo
 from checkrein.conformance.arena_processes import HarnessProcesses, processes_with_home
 from checkrein.conformance.file_tree import Change, FileTree, difference, snapshot
-from checkrein.conformance.judgements import Judgements, KitMistake, Pointers, PrerequisiteUnmet
+from checkrein.conformance.judgements import (
+    Entry,
+    Judged,
+    Judgements,
+    KitMistake,
+    Pointers,
+    PrerequisiteUnmet,
+)
 from checkrein.conformance.run_folder import RunFolder
 from checkrein.conformance.target import Target
 from checkrein.conformance.verdicts import EnforcedBy
 from checkrein.conformance.wire import Wire, WireRow
-from checkrein.scripted_models import ModelRequest, ModelServer, ModelSession, Script, Timeline, ToolMissing
+from checkrein.scripted_models import (
+    ModelRequest,
+    ModelServer,
+    ModelSession,
+    Script,
+    Source,
+    Timeline,
+    ToolMissing,
+)
 from checkrein.scripted_models.answering import native_call
 from checkrein.scripted_models.reply import Call
 
@@ -71,6 +88,7 @@ class Arena:
         self.script = Script(name=name, side="ok")
         self.startup_seconds: tuple[float, ...] = ()
         self._judgements = judgements
+        judgements.listen(self._note)
         self._deadline = time.monotonic() + seconds
         self._resources = ExitStack()
         self._model: ModelSession | None = None
@@ -197,7 +215,16 @@ class Arena:
             self.startup_seconds += (time.monotonic() - begun,)
             self._own_processes.note(self.home)
             self._newest_session = session
-            yield session
+            try:
+                yield session
+            finally:
+                await self._keep_records(session)
+
+    async def _keep_records(self, session: Session) -> None:
+        """The transcript tells what the driver reported of each turn."""
+        for turn in session.turns:
+            record = cast("dict[str, object]", msgspec.to_builtins(await turn.record()))
+            self.timeline.record(Source.DRIVER, "turn_record", **record)
 
     # Looking
 
@@ -290,14 +317,21 @@ class Arena:
             by = None if enforced_by is None else EnforcedBy(enforced_by)
         except ValueError:
             raise KitMistake(f"enforced_by is {enforced_by!r}; it is harness, adapter or nothing") from None
-        self._judgements.judge(
-            clause,
-            holds=holds,
-            expected=expected,
-            observed=observed,
-            enforced_by=by,
-            pointers=evidence or self.newest_evidence(),
+        self._judgements.enter(
+            Judged(
+                clause=clause,
+                holds=holds,
+                expected=expected,
+                observed=observed,
+                enforced_by=by,
+                pointers=evidence or self.newest_evidence(),
+            )
         )
+
+    def _note(self, entry: Entry) -> None:
+        """The transcript tells what was judged, and when: the verdicts can be made from it once more."""
+        row = cast("dict[str, object]", msgspec.to_builtins(entry))
+        self.timeline.record(Source.NOTE, str(row.pop("entry")), **row)
 
     def evidence(self, *, wire: Iterable[WireRow] = (), requests: Iterable[ModelRequest] = ()) -> Pointers:
         """Point at lines on the wire and at model requests."""

@@ -127,10 +127,14 @@ class Contract:
         return tuple(self.by_id)
 
     @cached_property
+    def canonical(self) -> bytes:
+        """Edition and clauses in one canonical form, as JSON."""
+        return msgspec.json.encode({"edition": self.edition, "clauses": list(self)}, order="sorted")
+
+    @cached_property
     def digest(self) -> str:
-        """SHA-256 over edition and clauses in one canonical form; two runs with the same digest judged the same."""
-        canonical = msgspec.json.encode({"edition": self.edition, "clauses": list(self)}, order="sorted")
-        return hashlib.sha256(canonical).hexdigest()
+        """SHA-256 over the canonical form; two runs with the same digest judged the same."""
+        return hashlib.sha256(self.canonical).hexdigest()
 
     def __iter__(self) -> Iterator[Clause]:
         return (clause for area in self.areas for clause in area.clauses)

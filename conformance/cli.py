@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from checkrein.adapters.errors import CheckreinError
+from checkrein.conformance.commands.certify import certify
 from checkrein.conformance.commands.compare import compare
 from checkrein.conformance.commands.contract import contract
 from checkrein.conformance.commands.doctor import doctor
@@ -26,6 +27,7 @@ from checkrein.conformance.commands.plan import plan
 from checkrein.conformance.commands.report import report
 from checkrein.conformance.commands.run import run
 from checkrein.conformance.commands.smoke import smoke
+from checkrein.conformance.commands.verify import verify
 from checkrein.conformance.rendering import render_error
 
 app = typer.Typer(
@@ -41,6 +43,8 @@ app.command()(compare)
 app.command()(gate)
 app.command()(plan)
 app.command()(merge)
+app.command()(certify)
+app.command()(verify)
 app.command()(install)
 app.command()(doctor)
 app.command("drive")(drive_command)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from checkrein.conformance.clauses import Clause
 from checkrein.conformance.verdicts import EnforcedBy, Verdict, is_red, verdict_of
@@ -27,6 +29,36 @@ class Pointers:
 
     wire_rows: tuple[int, ...] = ()
     model_requests: tuple[int, ...] = ()
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="judged"):
+    """A scenario said whether a clause holds."""
+
+    clause: str
+    holds: bool
+    expected: str
+    observed: str
+    enforced_by: EnforcedBy | None
+    pointers: Pointers
+
+
+class Settled(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="settled"):
+    """Every clause that nothing had been said of got this verdict."""
+
+    verdict: Verdict
+    observed: str
+    pointers: Pointers
+
+
+class Overturned(msgspec.Struct, frozen=True, kw_only=True, tag_field="entry", tag="overturned"):
+    """Every clause that held got this verdict: the run as a whole could not be relied on."""
+
+    verdict: Verdict
+    observed: str
+
+
+#: Something that was said on the bench. All verdicts of a scenario follow from these, in their order.
+Entry = Judged | Settled | Overturned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +104,7 @@ class Judgements:
                     observed=why,
                 )
         self._fixed = frozenset(self._made)
+        self._listener: Callable[[Entry], None] = lambda _: None
 
     @property
     def open(self) -> tuple[Clause, ...]:
@@ -83,21 +116,38 @@ class Judgements:
         """The judgements so far, in the order of declaration."""
         return tuple(self._made[clause] for clause in self._declared if clause in self._made)
 
-    def judge(
-        self,
-        clause_id: str,
-        *,
-        holds: bool,
-        expected: str,
-        observed: str,
-        enforced_by: EnforcedBy | None,
-        pointers: Pointers,
-    ) -> None:
-        """Say whether a clause holds.
+    def listen(self, listener: Callable[[Entry], None]) -> None:
+        """Have every further entry told to `listener`, before it counts."""
+        self._listener = listener
+
+    def enter(self, entry: Entry) -> None:
+        """Let an entry count.
 
         Raises:
-            KitMistake: the clause was not declared, or was judged before; the first judgement becomes a kit error.
+            KitMistake: it judges a clause that was not declared, or that was judged before; the first judgement
+                becomes a kit error.
         """
+        self._listener(entry)
+        match entry:
+            case Judged():
+                self._judge(entry)
+            case Settled():
+                self._settle(entry)
+            case Overturned():
+                self._overturn(entry)
+
+    def close(self) -> None:
+        """Nothing more will be said: what was not judged is a fault of the kit."""
+        self.enter(
+            Settled(
+                verdict=Verdict.KIT_ERROR,
+                observed="the scenario ended without judging this clause",
+                pointers=Pointers(),
+            )
+        )
+
+    def _judge(self, entry: Judged) -> None:
+        clause_id = entry.clause
         if clause_id in self._left_out or clause_id in self._fixed:
             return
         clause = self._declared.get(clause_id)
@@ -112,30 +162,28 @@ class Judgements:
             raise KitMistake(f"the scenario judges {clause_id!r} twice")
         self._made[clause_id] = Judgement(
             clause=clause,
-            verdict=self._verdict_of(clause, holds=holds),
-            expected=expected,
-            observed=observed,
-            enforced_by=enforced_by,
-            pointers=pointers,
+            verdict=self._verdict_of(clause, holds=entry.holds),
+            expected=entry.expected,
+            observed=entry.observed,
+            enforced_by=entry.enforced_by,
+            pointers=entry.pointers,
         )
 
-    def settle_open(self, verdict: Verdict, observed: str, pointers: Pointers) -> None:
-        """Give every clause that nothing was said of this verdict; a SHOULD or an INFO that fails is a warning."""
+    def _settle(self, entry: Settled) -> None:
         for clause in self.open:
             self._made[clause.id] = Judgement(
                 clause=clause,
-                verdict=self._at_level(verdict, clause),
+                verdict=self._at_level(entry.verdict, clause),
                 expected=clause.text,
-                observed=observed,
-                pointers=pointers,
+                observed=entry.observed,
+                pointers=entry.pointers,
             )
 
-    def overturn(self, verdict: Verdict, observed: str) -> None:
-        """Turn every clause that holds so far: the run as a whole cannot be relied on."""
+    def _overturn(self, entry: Overturned) -> None:
         for clause_id, made in self._made.items():
             if made.verdict in (Verdict.PASS, Verdict.DRIFT):
                 self._made[clause_id] = replace(
-                    made, verdict=self._at_level(verdict, made.clause), observed=observed
+                    made, verdict=self._at_level(entry.verdict, made.clause), observed=entry.observed
                 )
 
     @property

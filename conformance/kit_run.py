@@ -63,6 +63,7 @@ class KitOrder:
         run_dir: where transcripts and workspaces are kept.
         baseline: known failures of the user's own; None for those of the kit alone.
         scenarios: scenarios of the user's own instead of the kit's.
+        excuses: whether known failures count as expected.
     """
 
     harnesses: Sequence[str]
@@ -73,6 +74,7 @@ class KitOrder:
     run_dir: Path = DEFAULT_RUNS
     baseline: Path | None = None
     scenarios: Path | None = None
+    excuses: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,7 @@ def run_kit(order: KitOrder, console: Console) -> KitRun:
         command=("checkrein", *sys.argv[1:]),
         dialect=order.dialect,
         baseline=None if order.baseline is None else order.baseline.absolute(),
+        excuses=order.excuses,
         **({} if order.scenarios is None else {"scenarios": str(order.scenarios.absolute())}),
     )
     scenarios.results.unlink(missing_ok=True)

@@ -20,7 +20,7 @@ import pytest
 from checkrein.adapters.errors import CheckreinError
 from checkrein.conformance.clauses import Contract
 from checkrein.conformance.contract_loading import load_contract
-from checkrein.conformance.known_failures import load_baseline
+from checkrein.conformance.known_failures import Baseline, load_baseline
 from checkrein.conformance.progress import Finished, Planned, ProgressWriter, Started
 from checkrein.conformance.results import Check, HarnessUnderTest, ScenarioRun, finish
 from checkrein.conformance.results_files import write_results
@@ -57,6 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--dialect", help="what the harnesses speak with their model, instead of what they prefer"
     )
     group.addoption("--baseline", metavar="PATH", help="known failures of your own beside the kit's")
+    group.addoption("--no-baseline", action="store_true", help="excuse no known failure, the kit's neither")
     group.addoption("--results", metavar="FILE", help="write the results to this file, as JSON Lines")
     group.addoption("--run-dir", metavar="DIR", help=f"keep the runs below this folder ({DEFAULT_RUNS})")
     group.addoption("--checkrein-run-folder", help="use exactly this folder for the run")
@@ -84,7 +85,11 @@ class _Run:
         self.only: tuple[str, ...] = tuple(_strings(config, "only"))
         self.selected = frozenset(select_clauses(self.only, self.contract))
         own = _string(config, "baseline")
-        self.baseline = load_baseline(Path(own) if own else None)
+        self.baseline = (
+            Baseline(failures={})
+            if config.getoption("no_baseline")
+            else load_baseline(Path(own) if own else None)
+        )
         dialect = _string(config, "dialect") or None
         self.targets: tuple[Target, ...] = tuple(
             find_target(text, dialect=dialect) for text in _strings(config, "harness")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from checkrein.conformance.certificates.certificate import Certificate
 from checkrein.conformance.contract_loading import AreaFile, EditionFile, ReservedFile
 from checkrein.conformance.results import Record
 
@@ -16,6 +17,9 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def published_schemas() -> dict[str, str]:
     """The text of each schema file, by name."""
     return {
+        "certificate.schema.json": _text(
+            (Certificate,), "The certificate of a bundle: what was certified, and the digests of its files"
+        ),
         "contract.schema.json": _text(
             (AreaFile, EditionFile, ReservedFile),
             "A file of the contract: one area with its clauses, the edition with its areas, or the reserved ids",

@@ -38,6 +38,11 @@ class RunFolder:
 
     root: Path
 
+    @classmethod
+    def of(cls, scenario: str, label: str, run: Path) -> RunFolder:
+        """The folder of a scenario, by its name, on a harness, by its label, below the folder of the whole run."""
+        return cls(root=run / folder_name(label) / folder_name(scenario.removeprefix("test_")))
+
     @property
     def workspace(self) -> Path:
         """The directory that the harness works in."""

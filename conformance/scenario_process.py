@@ -46,6 +46,7 @@ class ScenarioOrder:
         scenarios: a package, or a folder or file of scenarios.
         dialect: what the harnesses speak with their model; None for what each prefers.
         baseline: known failures of the user's own; None for those of the kit alone.
+        excuses: whether known failures count as expected.
     """
 
     harnesses: tuple[str, ...]
@@ -57,6 +58,7 @@ class ScenarioOrder:
     scenarios: str = "checkrein.conformance.scenarios"
     dialect: str | None = None
     baseline: Path | None = None
+    excuses: bool = True
 
     @property
     def log(self) -> Path:
@@ -84,6 +86,7 @@ def pytest_command(order: ScenarioOrder) -> list[str]:
         *(word for pattern in order.only for word in ("--only", pattern)),
         *(() if order.dialect is None else ("--dialect", order.dialect)),
         *(() if order.baseline is None else ("--baseline", str(order.baseline))),
+        *(() if order.excuses else ("--no-baseline",)),
         *("--every-clause", "--results", str(order.results), "--checkrein-run-folder", str(order.run_folder)),
         *("--checkrein-progress", str(order.pipe)),
         *("--checkrein-command", msgspec.json.encode(order.command).decode()),

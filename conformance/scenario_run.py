@@ -12,22 +12,25 @@ from types import TracebackType
 from typing import cast
 
 import anyio
+import msgspec
 
 from checkrein.adapters.errors import BadRequest, CheckreinError, HarnessMissing, UnknownHarness, Unsupported
 from checkrein.conformance.arena import Arena
 from checkrein.conformance.arena_processes import kill_with_home
+from checkrein.conformance.bench import bench_of, check_of
 from checkrein.conformance.clauses import Contract
 from checkrein.conformance.judgements import (
     HarnessFellShort,
-    Judgement,
     Judgements,
     KitMistake,
+    Overturned,
     Pointers,
     PrerequisiteUnmet,
+    Settled,
 )
 from checkrein.conformance.known_failures import Baseline, with_baseline
-from checkrein.conformance.results import Check, Evidence, ScenarioRun
-from checkrein.conformance.run_folder import RunFolder, folder_name
+from checkrein.conformance.results import Check, ScenarioRun
+from checkrein.conformance.run_folder import RunFolder
 from checkrein.conformance.scenario import Scenario
 from checkrein.conformance.target import Target
 from checkrein.conformance.verdicts import Verdict
@@ -96,19 +99,10 @@ def run_scenario(
         raise KitMistake(
             f"{scenario.name} declares clauses that the contract does not have: {', '.join(unknown)}"
         )
-    clauses = [contract.by_id[clause] for clause in scenario.clauses]
-    declared = [clause for clause in clauses if clause.is_about(target.harness)]
-    if not declared:
+    judgements = bench_of(scenario, contract, target.manifest)
+    if judgements is None:
         return None
-    judgements = Judgements(
-        declared=declared,
-        left_out=frozenset(clause.id for clause in clauses if not clause.is_about(target.harness)),
-        not_applicable={clause.id: why for clause in declared if (why := target.why_not_applicable(clause))},
-        undeclared=frozenset(clause.id for clause in declared if target.says_nothing_of(clause)),
-    )
-    folder = RunFolder(
-        root=runs / folder_name(target.label) / folder_name(scenario.name.removeprefix("test_"))
-    )
+    folder = RunFolder.of(scenario.name, target.label, runs)
     begun = time.monotonic()
     notes: tuple[str, ...] = ()
     strays: tuple[str, ...] = ()
@@ -128,11 +122,20 @@ def run_scenario(
             killed = kill_with_home(folder.home)
         strays = tuple(f"{process.pid} {' '.join(process.cmdline)[:200]}" for process in killed)
         startups = arena.startup_seconds
-    judgements.settle_open(Verdict.KIT_ERROR, "the scenario ended without judging this clause", Pointers())
+    judgements.close()
     ran = folder.root.exists()
     return ScenarioReport(
         checks=tuple(
-            _check(judgement, scenario, target, folder if ran else None, baseline)
+            _in_the_light_of(
+                baseline,
+                check_of(
+                    judgement,
+                    harness=target.harness,
+                    version=target.version,
+                    scenario=scenario.name,
+                    folder=folder if ran else None,
+                ),
+            )
             for judgement in judgements.all
         ),
         run=ScenarioRun(
@@ -214,12 +217,12 @@ def _ending_of(error: BaseException) -> _Ending:
 def _blame(ending: _Ending, judgements: Judgements, evidence: Pointers) -> tuple[str, ...]:
     """Put the end of a scenario that did not come to its end on what is not judged yet; returns what turned none."""
     if judgements.open:
-        judgements.settle_open(ending.verdict, ending.observed, evidence)
+        judgements.enter(Settled(verdict=ending.verdict, observed=ending.observed, pointers=evidence))
         return ()
     text = f"after all was judged: {ending.observed}"
     if judgements.any_red:
         return (text,)
-    judgements.overturn(ending.verdict, text)
+    judgements.enter(Overturned(verdict=ending.verdict, observed=text))
     return ()
 
 
@@ -240,42 +243,33 @@ def _hold_to_script(scenario: Scenario, arena: Arena, judgements: Judgements) ->
     theirs = [str(one) for one in found if one.kind not in _OURS | _LEFTOVERS]
     left = [str(one) for one in found if one.kind in _LEFTOVERS]
     if theirs:
-        judgements.overturn(Verdict.FAIL, f"the run departed from its script: {'; '.join(theirs)}")
+        judgements.enter(
+            Overturned(
+                verdict=Verdict.FAIL, observed=f"the run departed from its script: {'; '.join(theirs)}"
+            )
+        )
     if ours:
-        judgements.overturn(Verdict.KIT_ERROR, f"the scripted model went wrong: {'; '.join(ours)}")
+        judgements.enter(
+            Overturned(
+                verdict=Verdict.KIT_ERROR, observed=f"the scripted model went wrong: {'; '.join(ours)}"
+            )
+        )
     if left and not judgements.any_red:
         # Nothing else explains why the script did not come to its end: the harness asked for less than it says.
-        judgements.overturn(Verdict.FAIL, f"the script did not come to its end: {'; '.join(left)}")
+        judgements.enter(
+            Overturned(
+                verdict=Verdict.FAIL, observed=f"the script did not come to its end: {'; '.join(left)}"
+            )
+        )
         return ()
     return tuple(left)
 
 
-def _check(
-    judgement: Judgement, scenario: Scenario, target: Target, folder: RunFolder | None, baseline: Baseline
-) -> Check:
-    clause = judgement.clause
-    known = baseline.find(target.harness, target.version, clause.id)
-    verdict, remark = with_baseline(judgement.verdict, known)
-    evidence = Evidence()
-    if folder is not None:
-        evidence = Evidence(
-            run_folder=str(folder.root),
-            transcript=str(folder.transcript),
-            wire_rows=judgement.pointers.wire_rows,
-            model_requests=judgement.pointers.model_requests,
-        )
-    return Check(
-        harness=target.harness,
-        version=target.version,
-        clause=clause.id,
-        level=clause.level,
-        verdict=verdict,
-        enforced_by=judgement.enforced_by,
-        expected=judgement.expected,
-        observed=f"{judgement.observed} ({remark})" if remark else judgement.observed,
-        scenario=scenario.name,
-        evidence=evidence,
-    )
+def _in_the_light_of(baseline: Baseline, check: Check) -> Check:
+    known = baseline.find(check.harness, check.version, check.clause)
+    verdict, remark = with_baseline(check.verdict, known)
+    observed = f"{check.observed} ({remark})" if remark else check.observed
+    return msgspec.structs.replace(check, verdict=verdict, observed=observed)
 
 
 def _single(error: BaseException) -> BaseException:

@@ -10,12 +10,11 @@ from pathlib import Path
 from checkrein.adapters.errors import BadRequest, UnknownHarness
 from checkrein.adapters.interface import HarnessAdapter, HarnessBinary
 from checkrein.adapters.kit_facts import KitFacts
-from checkrein.adapters.manifest import Manifest, Support
+from checkrein.adapters.manifest import Manifest
 from checkrein.adapters.opening import installed_binary
 from checkrein.adapters.provision import launcher_of, parse_request
 from checkrein.adapters.provision.installed import file_sha256
 from checkrein.adapters.registry import GROUP, find_harness, harness_names
-from checkrein.conformance.clauses import Clause
 from checkrein.conformance.verdicts import EnforcedBy
 from checkrein.scripted_models import HarnessProfile
 
@@ -84,18 +83,6 @@ class Target:
     def enforcer(self, clause_id: str) -> EnforcedBy:
         """Who sees to it on this harness that the clause holds, unless its scenario says so."""
         return EnforcedBy.ADAPTER if clause_id in self.kit.adapter_enforces else EnforcedBy.HARNESS
-
-    def why_not_applicable(self, clause: Clause) -> str:
-        """Why the clause does not apply to what the harness declares that it can and cannot do; "" when it does."""
-        if clause.capability is not None and self.manifest.lacks(clause.capability):
-            return f"the harness declares that it has no {clause.capability.value}"
-        if clause.without is not None and not self.manifest.lacks(clause.without):
-            return f"about harnesses without {clause.without.value}, which this one does not say that it is"
-        return ""
-
-    def says_nothing_of(self, clause: Clause) -> bool:
-        """Whether the harness leaves open whether it can do what the clause is about."""
-        return clause.capability is not None and self.manifest.support(clause.capability) is Support.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ TESTS = Path(__file__).parent
 SLOWEST_FIRST = (
     "conformance/test_real_harnesses.py",
     "conformance/test_sabotage.py",
+    "conformance/test_meddled_wires.py",
     "conformance/reference",
     "conformance/test_saboteurs.py",
     "project/test_packaging.py",

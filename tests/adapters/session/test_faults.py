@@ -201,6 +201,21 @@ async def test_a_foreign_turn_that_does_not_end_is_ended_with_its_process(
         assert (await turn.outcome()).status is OutcomeStatus.COMPLETED
 
 
+async def test_a_foreign_turn_that_ends_without_an_answer_to_its_interrupt_leaves_its_process_alive(
+    opened: OpenSession, harness: EchoHarness
+) -> None:
+    answer = harness.hold("interrupt")
+    async with opened(ladder=LadderTimes(harness=0.2)) as session:
+        await harness.newest.emit(TurnOpened(native_id="n", prompt_id=None))
+        await answer.reached.wait()
+        await harness.newest.emit(closed())
+        with pytest.raises(TimeoutError):
+            await harness.newest.process.wait_exit(1.0)
+        turn = await session.start("go")
+        await harness.newest.emit(closed())
+        assert (await turn.outcome()).status is OutcomeStatus.COMPLETED
+
+
 async def test_a_prompt_that_was_not_acknowledged_never_runs_unseen(
     opened: OpenSession, harness: EchoHarness
 ) -> None:

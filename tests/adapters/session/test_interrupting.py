@@ -115,6 +115,21 @@ async def test_a_harness_that_does_not_answer_is_ended_and_the_next_turn_has_a_n
         assert (await again.outcome()).status is OutcomeStatus.COMPLETED
 
 
+async def test_an_interrupt_that_gets_no_answer_ends_with_its_turn(
+    opened: OpenSession, harness: EchoHarness
+) -> None:
+    answer = harness.hold("interrupt")
+    async with opened(ladder=LadderTimes(harness=600.0, answer=0.05)) as session:
+        turn = await session.start("go")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(turn.interrupt)
+            await answer.reached.wait()
+            await harness.newest.emit(closed(TurnStatus.INTERRUPTED))
+        outcome = await turn.outcome()
+        assert (outcome.status, outcome.stopped_by) == (OutcomeStatus.INTERRUPTED, StoppedBy.HARNESS)
+        assert harness.newest.sent[1:] == [("interrupt",), ("settle",)]
+
+
 async def test_the_grace_of_each_rung_is_among_the_times_of_the_ladder(
     opened: OpenSession, harness: EchoHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

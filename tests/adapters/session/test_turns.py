@@ -13,6 +13,7 @@ from checkrein.adapters.errors import (
     Unsupported,
 )
 from checkrein.adapters.events import Event, TextDelta, TurnEnded, TurnStarted
+from checkrein.adapters.manifest import Capability
 from checkrein.adapters.native import TextDone, TurnOpened, TurnStatus
 from checkrein.adapters.outcome import OutcomeStatus
 from checkrein.adapters.transport import processes_of
@@ -127,6 +128,20 @@ async def test_the_death_of_the_harness_fails_the_turn_at_once_and_the_next_turn
         first, second = harness.connections
         assert second.spec.origin.value == "resume"
         assert second.spec.session_id == first.spec.session_id
+
+
+async def test_where_no_conversation_can_be_taken_up_again_the_death_of_the_harness_ends_it(
+    opened: OpenSession, harness: EchoHarness
+) -> None:
+    harness.lacks = frozenset({Capability.RESUME})
+    async with opened() as session:
+        turn = await session.start("do it")
+        await harness.newest.process.signal(9)
+        await turn.outcome()
+        with pytest.raises(Unsupported, match="cannot take one up again") as refused:
+            await session.start("again")
+        assert refused.value.advice == "open a new session"
+        assert len(harness.connections) == 1
 
 
 async def test_a_turn_that_the_harness_opens_by_itself_is_interrupted_and_reported(

@@ -1,9 +1,10 @@
-"""`checkrein run reference`: the whole catalogue, nothing downloaded, nothing red."""
+"""The reference agent and the whole catalogue: nothing downloaded, nothing red, and a bundle that proves it."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -27,21 +28,12 @@ NOT_APPLICABLE = {
 }
 
 
-def test_the_reference_agent_keeps_the_whole_contract(tmp_path: Path) -> None:
-    results = tmp_path / "results.jsonl"
-    words = [sys.executable, "-m", "checkrein.conformance", "run", "reference"]
-    words += ["--results", str(results), "--run-dir", str(tmp_path / "runs")]
-    done = subprocess.run(
-        words,
-        cwd=tmp_path,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=RUN_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-6000:]
-    found = read_results(results)
+def test_the_reference_agent_certifies_that_it_keeps_the_whole_contract(tmp_path: Path) -> None:
+    manifest = Path(str(files("checkrein.conformance.reference") / "manifest.toml"))
+    bundle = tmp_path / "bundle"
+    made = checkrein("certify", "--manifest", str(manifest), "--out", str(bundle), cwd=tmp_path)
+    assert made.returncode == 0, made.stdout[-6000:] + made.stderr
+    found = read_results(bundle / "results.jsonl")
     assert {
         check.clause for check in found.checks if check.verdict is Verdict.NOT_APPLICABLE
     } == NOT_APPLICABLE
@@ -51,6 +43,27 @@ def test_the_reference_agent_keeps_the_whole_contract(tmp_path: Path) -> None:
         if check.verdict not in (Verdict.PASS, Verdict.NOT_APPLICABLE)
     } == {}
     assert not (tmp_path / ".cache").exists(), "something was downloaded"
+
+    verified = checkrein("verify", str(bundle), cwd=tmp_path)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert f"{len(found.checks)} verdicts follow from the transcripts" in verified.stdout
+    transcript = Path(found.checks[0].evidence.transcript)
+    transcript.write_bytes(transcript.read_bytes().replace(b'"at_ms": 1', b'"at_ms": 0', 1))
+    refused = checkrein("verify", str(bundle), cwd=tmp_path)
+    assert refused.returncode == 2
+    assert f"{transcript.relative_to(bundle)}: its digest is" in refused.stderr
+
+
+def checkrein(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "checkrein.conformance", *words],
+        cwd=cwd,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(cwd)},
+        capture_output=True,
+        text=True,
+        timeout=RUN_SECONDS,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("group", open_groups(attacks_on("reference")), ids=lambda group: group[0].id)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +12,8 @@ from checkrein.conformance import scenarios
 from checkrein.conformance.contract_loading import load_contract
 from checkrein.conformance.known_failures import Baseline
 from checkrein.conformance.reference.kit import HONEST
-from checkrein.conformance.scenario import Scenario, scenario_of
+from checkrein.conformance.scenario import Scenario
+from checkrein.conformance.scenario_catalogue import all_scenarios
 from checkrein.conformance.scenario_run import run_scenario
 from checkrein.conformance.target import Target, find_target
 from checkrein.conformance.verdicts import Verdict
@@ -102,16 +101,7 @@ def try_defect(
 def _scenarios(clauses: Iterable[str], package: str) -> list[Scenario]:
     """The scenarios of a package that judge these clauses."""
     wanted = set(clauses)
-    found = [each for each in _all_scenarios(package) if wanted & set(each.clauses)]
+    found = [each for each in all_scenarios(package) if wanted & set(each.clauses)]
     missing = wanted - {clause for each in found for clause in each.clauses}
     assert not missing, f"nobody judges {missing}"
     return found
-
-
-def _all_scenarios(package: str) -> Iterable[Scenario]:
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
-        if module.name.rpartition(".")[2].startswith("test_"):
-            for value in vars(importlib.import_module(module.name)).values():
-                declared = scenario_of(value)
-                if declared is not None:
-                    yield declared

@@ -438,10 +438,8 @@ DEFECTS = {
     ),
     "the model is asked once more after a cancel": Defect(
         install=answer_twice,
-        red=(
-            "interrupt.after-tool-result.outcome",
-            "interrupt.after-tool-result.quiet",
-            "interrupt.queued-steers.not-run",
-        ),
+        # Not the window with a waiting steer: whether quiet is broken there too depends on which comes first, the
+        # further request or the driver's look at the end of the turn.
+        red=("interrupt.after-tool-result.outcome", "interrupt.after-tool-result.quiet"),
     ),
 }

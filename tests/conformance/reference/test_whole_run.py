@@ -48,7 +48,9 @@ def test_the_reference_agent_certifies_that_it_keeps_the_whole_contract(tmp_path
     assert verified.returncode == 0, verified.stdout + verified.stderr
     assert f"{len(found.checks)} verdicts follow from the transcripts" in verified.stdout
     transcript = Path(found.checks[0].evidence.transcript)
-    transcript.write_bytes(transcript.read_bytes().replace(b'"source": "model"', b'"source": "person"', 1))
+    told = transcript.read_bytes()
+    transcript.write_bytes(told.replace(b'"kind": "judged"', b'"kind": "judged "', 1))
+    assert transcript.read_bytes() != told
     refused = checkrein("verify", str(bundle), cwd=tmp_path)
     assert refused.returncode == 2
     assert f"{transcript.relative_to(bundle)}: its digest is" in refused.stderr

@@ -13,6 +13,7 @@ from checkrein.adapters.errors import CallRefused, SessionNotFound, SteerReason,
 from checkrein.adapters.interface import HarnessBinary
 from checkrein.adapters.outcome import OutcomeStatus, StoppedBy
 from checkrein.adapters.transport import Direction
+from checkrein.adapters.transport.gone import wait_gone
 from tests.adapters.oneshot.conftest import MakeAdapter, OpenSession
 
 pytestmark = pytest.mark.anyio
@@ -69,7 +70,9 @@ async def test_a_program_that_stays_after_its_last_line_is_ended_and_what_it_sta
             outcome = await (await session.start("go")).outcome()
         assert outcome.status is OutcomeStatus.COMPLETED, outcome.reason
         assert outcome.text.isdigit()
-        assert not psutil.pid_exists(int(outcome.text))
+        # It dies behind the program: the end of the turn does not wait for it.
+        with anyio.fail_after(20):
+            await wait_gone({int(outcome.text)}, seconds=60)
 
 
 async def test_a_status_that_is_not_0_fails_the_turn_with_the_last_words(

@@ -100,37 +100,20 @@ class Recorded:
         ]
 
     def turns(self) -> list[tuple[RecordedRow, TurnRecord]]:
-        """What the driver reported of the turns.
-
-        Raises:
-            BadBundle: such a row cannot be read.
-        """
-        return [
-            (row, self._read(row, lambda row: msgspec.convert(row.data, TurnRecord)))
-            for row in self.of_kind("turn_record")
-        ]
+        """What the driver reported of the turns; raises as `entries`."""
+        return self._all("turn_record", TurnRecord)
 
     def request_rows(self) -> list[tuple[RecordedRow, RequestRow]]:
-        """What the transcript says of the model requests.
-
-        Raises:
-            BadBundle: such a row cannot be read.
-        """
-        return [
-            (row, self._read(row, lambda row: msgspec.convert(row.data, RequestRow)))
-            for row in self.of_kind("request")
-        ]
+        """What the transcript says of the model requests; raises as `entries`."""
+        return self._all("request", RequestRow)
 
     def violations(self) -> list[tuple[RecordedRow, ViolationRow]]:
-        """How the run departed from its script.
+        """How the run departed from its script; raises as `entries`."""
+        return self._all("violation", ViolationRow)
 
-        Raises:
-            BadBundle: such a row cannot be read.
-        """
-        return [
-            (row, self._read(row, lambda row: msgspec.convert(row.data, ViolationRow)))
-            for row in self.of_kind("violation")
-        ]
+    def _all(self, kind: str, type: type[T]) -> list[tuple[RecordedRow, T]]:
+        rows = self.of_kind(kind)
+        return [(row, self._read(row, lambda row: msgspec.convert(row.data, type))) for row in rows]
 
     def _read(self, row: RecordedRow, read: Callable[[RecordedRow], T]) -> T:
         try:

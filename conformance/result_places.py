@@ -6,6 +6,7 @@ relative to the run folder; what lies elsewhere is written without home folders 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -23,11 +24,7 @@ def written_for(results: Results, file: Path, scrubber: Scrubber) -> Results:
         return _relative(place, Path(run), scrubber) if run else scrub(place)
 
     def check(one: Check) -> Check:
-        evidence = replace(
-            one.evidence,
-            run_folder=within_run(one.evidence.run_folder),
-            transcript=within_run(one.evidence.transcript),
-        )
+        evidence = _placed(one.evidence, within_run)
         return replace(one, expected=scrub(one.expected), observed=scrub(one.observed), evidence=evidence)
 
     def scenario(one: ScenarioRun) -> ScenarioRun:
@@ -57,6 +54,21 @@ def written_for(results: Results, file: Path, scrubber: Scrubber) -> Results:
     )
 
 
+def moved(results: Results, folder: Path) -> Results:
+    """The results of a run whose folder is now that one; all their evidence lies in it."""
+    ran = Path(results.header.run_folder)
+
+    def place(old: str) -> str:
+        return str(folder / Path(old).relative_to(ran)) if old else ""
+
+    return replace(
+        results,
+        header=replace(results.header, run_folder=str(folder)),
+        checks=tuple(replace(one, evidence=_placed(one.evidence, place)) for one in results.checks),
+        scenarios=tuple(replace(one, run_folder=place(one.run_folder)) for one in results.scenarios),
+    )
+
+
 def place_in_run(place: str, run_folder: str) -> str:
     """A place from the folder of the run on, if it lies there: who reads a report has no use for the whole path."""
     path = Path(place)
@@ -71,17 +83,17 @@ def found_in(header: Header, file: Path) -> Header:
 def found_check(check: Check, run_folder: str) -> Check:
     """A check of a file that was read, with whole paths of its evidence."""
     run = Path(run_folder)
-    evidence: Evidence = replace(
-        check.evidence,
-        run_folder=_whole(check.evidence.run_folder, run),
-        transcript=_whole(check.evidence.transcript, run),
-    )
-    return replace(check, evidence=evidence)
+    return replace(check, evidence=_placed(check.evidence, lambda place: _whole(place, run)))
 
 
 def found_scenario(scenario: ScenarioRun, run_folder: str) -> ScenarioRun:
     """A scenario of a file that was read, with the whole path of its folder."""
     return replace(scenario, run_folder=_whole(scenario.run_folder, Path(run_folder)))
+
+
+def _placed(evidence: Evidence, place: Callable[[str], str]) -> Evidence:
+    """Evidence with other places."""
+    return replace(evidence, run_folder=place(evidence.run_folder), transcript=place(evidence.transcript))
 
 
 def _relative(place: str, folder: Path, scrubber: Scrubber) -> str:

@@ -6,8 +6,6 @@ import json
 import shutil
 from pathlib import Path
 
-import msgspec
-
 from checkrein.adapters.errors import BadRequest
 from checkrein.adapters.manifest import Manifest, read_manifest
 from checkrein.adapters.registry import find_harness
@@ -23,7 +21,8 @@ from checkrein.conformance.certificates.certificate import (
     write_certificate,
 )
 from checkrein.conformance.clauses import Contract
-from checkrein.conformance.results import Check, Results, ScenarioRun
+from checkrein.conformance.result_places import moved
+from checkrein.conformance.results import Results
 from checkrein.conformance.results_files import write_results
 from checkrein.conformance.run_folder import RunFolder
 from checkrein.conformance.scrubbing import Scrubber, scrubber_of_this_machine
@@ -88,7 +87,7 @@ def _make(results: Results, manifest: Path, contract: Contract, bundle: Path) ->
         if scenario.run_folder:
             place = Path(scenario.run_folder)
             _keep(RunFolder(root=place), RunFolder(root=kept / place.relative_to(ran)), scrubber)
-    write_results(_moved(results, ran, kept), bundle / RESULTS)
+    write_results(moved(results, kept), bundle / RESULTS)
     header, declared = results.header, read_manifest(manifest)
     [harness] = header.harnesses
     certificate = Certificate(
@@ -139,28 +138,3 @@ def _keep(ran: RunFolder, kept: RunFolder, scrubber: Scrubber) -> None:
         if source.is_file():
             text = scrubber.text(source.read_text(encoding="utf-8", errors="replace"))
             copy.write_text(text, encoding="utf-8")
-
-
-def _moved(results: Results, ran: Path, kept: Path) -> Results:
-    """The results with the places of the bundle."""
-
-    def moved(place: str) -> str:
-        return str(kept / Path(place).relative_to(ran)) if place else ""
-
-    def check(one: Check) -> Check:
-        evidence = msgspec.structs.replace(
-            one.evidence,
-            run_folder=moved(one.evidence.run_folder),
-            transcript=moved(one.evidence.transcript),
-        )
-        return msgspec.structs.replace(one, evidence=evidence)
-
-    def scenario(one: ScenarioRun) -> ScenarioRun:
-        return msgspec.structs.replace(one, run_folder=moved(one.run_folder))
-
-    return msgspec.structs.replace(
-        results,
-        header=msgspec.structs.replace(results.header, run_folder=str(kept)),
-        checks=tuple(check(one) for one in results.checks),
-        scenarios=tuple(scenario(one) for one in results.scenarios),
-    )

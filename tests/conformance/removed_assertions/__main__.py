@@ -1,6 +1,9 @@
 """Print what the saboteurs notice of the scenarios' assertions: see the package. Exit status 1 if one survives.
 
-python -m tests.conformance.removed_assertions [--list] [--sample N [--seed S]] [--only WORD]... [--reference]
+Each saboteur is run once, on scenarios that note which assertions do not hold (`surveying`). With --confirm each
+assertion is then really removed, and the saboteur run again that notices it.
+
+python -m tests.conformance.removed_assertions [--list] [--sample N [--seed S]] [--only WORD]... [--confirm]
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conformance.removed_assertions.finding import Assertion, find_assertions
+from tests.conformance.removed_assertions.surveying import Survey, noticed_alone, survey
 from tests.conformance.removed_assertions.trying import can_be_red, notices, saboteurs_of, scenario_modules
 
 
@@ -25,35 +29,70 @@ def main() -> int:
     parser.add_argument(
         "--only", action="append", default=[], help="FILE, FILE:LINE, or the beginning of a clause"
     )
-    parser.add_argument("--reference", action="store_true", help="the saboteurs of the reference agent alone")
+    parser.add_argument("--confirm", action="store_true", help="remove each, and run who notices it")
+    parser.add_argument("--workers", type=int, default=2, help="how many saboteurs at once")
     words = parser.parse_args()
-    chosen = [each for each in find_assertions(scenario_modules()) if can_be_red(each)]
+    everything = find_assertions(scenario_modules())
+    chosen = [each for each in everything if can_be_red(each)]
     if words.sample is not None:
         chosen = sorted(random.Random(words.seed).sample(chosen, words.sample), key=_place)
     chosen = [each for each in chosen if _is_meant(each, words.only)]
+    if words.list:
+        for assertion in chosen:
+            _print_row(assertion)
+        print(f"\n{len(chosen)} assertions")
+        return 0
+    found = _surveyed(chosen, everything, workers=words.workers)
+    alone = noticed_alone(found)
     print("| assertion | clause | text | noticed by |\n|---|---|---|---|")
     survivors = 0
     for assertion in chosen:
-        found = "" if words.list else _noticed_by(assertion, reference_only=words.reference)
-        survivors += found is None
-        cells = (
-            _shown_place(assertion),
-            _shown_clauses(assertion),
-            f"`{assertion.text}`",
-            found or "**survived**",
-        )
-        print(f"| {' | '.join(cells[:3] if words.list else cells)} |", flush=True)
-    print(f"\n{len(chosen)} assertions" + ("" if words.list else f", {survivors} survived"))
+        by = alone.get(assertion, [])
+        if by and words.confirm:
+            by = [saboteur for saboteur in by[:1] if _confirmed(saboteur, assertion)]
+        survivors += not by
+        _print_row(assertion, _shown_notice(by) or _shown_survival(assertion, found))
+    print(f"\n{len(chosen)} assertions, {survivors} survived")
     return 1 if survivors else 0
 
 
-def _noticed_by(assertion: Assertion, *, reference_only: bool) -> str | None:
-    """The first saboteur that notices it."""
-    for saboteur in saboteurs_of(assertion, reference_only=reference_only):
-        with tempfile.TemporaryDirectory(prefix="ckr-removed-", ignore_cleanup_errors=True) as folder:
-            if notices(saboteur, assertion, Path(folder)):
-                return saboteur
-    return None
+def _surveyed(chosen: Sequence[Assertion], everything: Sequence[Assertion], *, workers: int) -> Survey:
+    """What the saboteurs of some assertions break of all."""
+    saboteurs = list(dict.fromkeys(name for each in chosen for name in saboteurs_of(each)))
+    found: Survey = {}
+    for done, (name, broken) in enumerate(survey(saboteurs, everything, workers=workers), 1):
+        found[name] = broken
+        print(f"{done}/{len(saboteurs)} {name}", file=sys.stderr, flush=True)
+    return found
+
+
+def _confirmed(saboteur: str, assertion: Assertion) -> bool:
+    with tempfile.TemporaryDirectory(prefix="ckr-removed-", ignore_cleanup_errors=True) as folder:
+        return notices(saboteur, assertion, Path(folder))
+
+
+def _print_row(assertion: Assertion, *more: str) -> None:
+    cells = (_shown_place(assertion), _shown_clauses(assertion), f"`{assertion.text}`", *more)
+    print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def _shown_notice(saboteurs: Sequence[str]) -> str:
+    if not saboteurs:
+        return ""
+    first, *others = saboteurs
+    return f"{first} (and {len(others)} more)" if others else first
+
+
+def _shown_survival(assertion: Assertion, found: Survey) -> str:
+    """That nobody notices it, and with whom it falls."""
+    beside = {
+        f"{saboteur}, with {', '.join(sorted(f'`{other.text}`' for other in broken.assertions - {assertion}))}"
+        f"{broken.otherwise and ', and otherwise'}"
+        for saboteur, clauses in found.items()
+        for broken in clauses.values()
+        if assertion in broken.assertions
+    }
+    return "; ".join(["**survived**", *sorted(beside)[:2]])
 
 
 def _place(assertion: Assertion) -> tuple[str, int]:

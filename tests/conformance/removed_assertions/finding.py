@@ -10,6 +10,9 @@ from pathlib import Path
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
+#: Makes an expression of one.
+_Make = Callable[[ast.expr], ast.expr]
+
 #: The clauses that the scenarios of a module declare, by the names of their functions.
 Declared = Mapping[str, tuple[str, ...]]
 
@@ -38,11 +41,13 @@ class _Part:
 
     Args:
         remove: takes it out of its tree.
+        replace: puts what is made of it in its place.
     """
 
     line: int
     text: str
     remove: Callable[[], None]
+    replace: Callable[[_Make], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +57,13 @@ class _Found:
     Args:
         function: in which it is judged.
         clause: of the judgement, as written; None for a prerequisite.
+        is_beside: the part stands in the call that names the clause.
     """
 
     function: _Function
     clause: ast.expr | None
     part: _Part
+    is_beside: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,27 @@ def without(source: str, number: int) -> str:
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
+def noting(source: str, note: str) -> str:
+    """The source of a module in which every assertion always holds, and says whether it would have.
+
+    Args:
+        note: the name of a function that is called with the number of the assertion, whether it holds, and the
+            clause if one is named beside it, else None; it must return True.
+    """
+    tree = ast.parse(source)
+    for number, each in enumerate(list(_found(tree))):
+        clause = each.clause if each.is_beside else None
+        beside = clause or ast.Constant(value=None)
+        each.part.replace(
+            lambda holds, number=number, beside=beside: ast.Call(
+                func=ast.Name(id=note, ctx=ast.Load()),
+                args=[ast.Constant(value=number), holds, beside],
+                keywords=[],
+            )
+        )
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
 def _found(tree: ast.Module) -> Iterator[_Found]:
     for function in _functions(tree):
         for node in ast.walk(function):
@@ -111,11 +139,14 @@ def _found(tree: ast.Module) -> Iterator[_Found]:
                 case "arena.judge":
                     for keyword in node.keywords:
                         if keyword.arg == "holds":
+                            beside = not isinstance(keyword.value, ast.Name)
                             for part in _parts(_value_slot(keyword), function):
-                                yield _Found(function=function, clause=node.args[0], part=part)
+                                yield _Found(
+                                    function=function, clause=node.args[0], part=part, is_beside=beside
+                                )
                 case "arena.require":
                     for part in _parts(_item_slot(node.args, 0), function):
-                        yield _Found(function=function, clause=None, part=part)
+                        yield _Found(function=function, clause=None, part=part, is_beside=False)
                 case _:
                     pass
 
@@ -157,8 +188,7 @@ def _parts(slot: _Slot, function: _Function) -> Iterator[_Part]:
             for place in range(len(left)):
                 yield _component(left, right, place)
         case ast.Compare(ops=[_, _, *_]) as chain:
-            for place in range(len(chain.ops)):
-                yield _link(chain, place, slot)
+            yield from _links(chain, slot)
         case ast.Name(id=name) if (value := _conjunction(name, function)) is not None:
             yield from _parts(value, function)
         case expression:
@@ -166,6 +196,7 @@ def _parts(slot: _Slot, function: _Function) -> Iterator[_Part]:
                 line=expression.lineno,
                 text=ast.unparse(expression),
                 remove=lambda: slot.put(ast.Constant(value=True)),
+                replace=lambda make: slot.put(make(expression)),
             )
 
 
@@ -203,23 +234,33 @@ def _component(left: list[ast.expr], right: list[ast.expr], place: int) -> _Part
     def remove() -> None:
         del left[place], right[place]
 
+    def replace(make: _Make) -> None:
+        same = ast.Compare(left=left[place], ops=[ast.Eq()], comparators=[right[place]])
+        left[place], right[place] = make(same), ast.Constant(value=True)
+
     text = f"{ast.unparse(left[place])} == {ast.unparse(right[place])}"
-    return _Part(line=left[place].lineno, text=f"({text}) of {len(left)}", remove=remove)
+    return _Part(line=left[place].lineno, text=f"({text}) of {len(left)}", remove=remove, replace=replace)
 
 
-def _link(chain: ast.Compare, place: int, slot: _Slot) -> _Part:
-    """One of the comparisons of a chain."""
+def _links(chain: ast.Compare, slot: _Slot) -> Iterator[_Part]:
+    """The comparisons of a chain."""
     sides = [chain.left, *chain.comparators]
-    links = [
+    links: list[ast.expr] = [
         ast.Compare(left=left, ops=[operator], comparators=[right])
         for left, operator, right in zip(sides, chain.ops, chain.comparators, strict=False)
     ]
-    removed = links.pop(place)
+    for place, link in enumerate(links):
 
-    def remove() -> None:
-        slot.put(ast.BoolOp(op=ast.And(), values=[*links, ast.Constant(value=True)]))
+        def put(new: ast.expr, place: int = place) -> None:
+            links[place] = new
+            slot.put(ast.BoolOp(op=ast.And(), values=links))
 
-    return _Part(line=chain.lineno, text=ast.unparse(removed), remove=remove)
+        yield _Part(
+            line=chain.lineno,
+            text=ast.unparse(link),
+            remove=lambda put=put: put(ast.Constant(value=True)),
+            replace=lambda make, put=put, link=link: put(make(link)),
+        )
 
 
 def _conjunction(name: str, function: _Function) -> _Slot | None:

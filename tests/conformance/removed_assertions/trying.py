@@ -6,7 +6,7 @@ import importlib
 import re
 import shutil
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,13 +16,21 @@ from checkrein.conformance.clauses import Level
 from checkrein.conformance.contract_loading import load_contract
 from checkrein.conformance.scenario import scenario_of
 from checkrein.conformance.target import find_target
-from tests.conformance.removed_assertions.finding import Assertion, Declared, without
+from tests.conformance.removed_assertions.finding import Assertion, Declared, noting, without
 from tests.conformance.sabotage.defects import DEFECTS as OF_REAL_CLIS
 from tests.conformance.sabotage.sabotaged import red_under
 from tests.conformance.saboteurs.defects import DEFECTS as OF_THE_REFERENCE
 from tests.conformance.saboteurs.sabotaged import try_defect
 
 _PACKAGE = Path(scenarios.__path__[0])
+
+#: The module that a copy gets to note with.
+NOTES = Path(__file__).with_name("notes.py")
+
+#: The name of the noting function in a module of such a copy.
+_NOTE = "_note_assertion"
+
+_FUTURE = re.compile(r"^from __future__ import annotations\n", re.MULTILINE)
 
 _IMPORT = re.compile(rf"^from {re.escape(scenarios.__name__)}\b", re.MULTILINE)
 
@@ -80,34 +88,76 @@ def notices(saboteur: str, assertion: Assertion, folder: Path) -> bool:
         saboteur: as `saboteurs_of` gives it.
         folder: an empty one, for the copy of the scenarios and for what is run.
     """
+    with scenarios_without(assertion, folder) as package:
+        expected, red = red_rows(saboteur, folder, package, among=assertion.clauses)
+    return not expected <= red.keys()
+
+
+def red_rows(
+    saboteur: str, folder: Path, package: str, *, among: Collection[str] | None = None
+) -> tuple[frozenset[str], dict[str, str]]:
+    """Run the scenarios of a copy for the clauses that a saboteur turns red: these clauses, and those that are red.
+
+    Args:
+        saboteur: as `saboteurs_of` gives it.
+        folder: of the copy, and for what is run.
+        package: the name of the copy.
+        among: only these clauses.
+    """
     harness, _, name = saboteur.partition(": ")
     runs = folder / "runs"
-    runs.mkdir(parents=True)
-    with scenarios_without(assertion, folder) as package:
-        if harness == "reference":
-            expected = set(assertion.clauses) & set(OF_THE_REFERENCE[name].red)
-            red = set(try_defect(name, runs, package=package, clauses=expected).red)
-        else:
-            expected = set(assertion.clauses) & set(OF_REAL_CLIS[name].red)
-            place = str(folder / package)
-            red = set(red_under(name, runs, scenarios=(place,), only=sorted(expected)))
-    return not expected <= red
+    runs.mkdir()
+    of_reference = harness == "reference"
+    turned = OF_THE_REFERENCE[name].red if of_reference else OF_REAL_CLIS[name].red
+    expected = frozenset(turned if among is None else set(turned) & set(among))
+    if of_reference:
+        return expected, try_defect(name, runs, package=package, clauses=expected).red
+    place = str(folder / package)
+    return expected, red_under(name, runs, scenarios=(place,), only=sorted(expected))
+
+
+#: What is made of the source of a module of the scenarios, by its path.
+Change = Callable[[Path, str], str]
 
 
 @contextmanager
 def scenarios_without(assertion: Assertion, folder: Path) -> Generator[str]:
     """A copy of the scenarios in which the assertion always holds, as a package that can be imported: its name."""
+
+    def take_out(path: Path, source: str) -> str:
+        return without(source, assertion.number) if path.name == assertion.module.name else source
+
     name = f"scenarios_without_{assertion.module.stem}_{assertion.number}"
+    with copied_scenarios(folder, name, take_out):
+        yield name
+
+
+@contextmanager
+def scenarios_that_note(folder: Path) -> Generator[str]:
+    """A copy of the scenarios whose assertions always hold and note when they do not: its name. See `noting`."""
+    name = "scenarios_that_note"
+
+    def note(path: Path, source: str) -> str:
+        changed = noting(source, _NOTE)
+        made = f"from {name}.{NOTES.stem} import note_in\n{_NOTE} = note_in({path.stem!r})\n"
+        return _FUTURE.sub(lambda found: found[0] + made, changed, count=1)
+
+    with copied_scenarios(folder, name, note):
+        shutil.copy(NOTES, folder / name)
+        yield name
+
+
+@contextmanager
+def copied_scenarios(folder: Path, name: str, change: Change) -> Generator[None]:
+    """A changed copy of the scenarios, as a package of that name that can be imported."""
     copy = folder / name
     shutil.copytree(_PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     for path in copy.glob("*.py"):
-        source = path.read_text(encoding="utf-8")
-        if path.name == assertion.module.name:
-            source = without(source, assertion.number)
+        source = change(path, path.read_text(encoding="utf-8"))
         path.write_text(_IMPORT.sub(f"from {name}", source), encoding="utf-8")
     sys.path.insert(0, str(folder))
     try:
-        yield name
+        yield
     finally:
         sys.path.remove(str(folder))
         for module in [each for each in sys.modules if each.partition(".")[0] == name]:

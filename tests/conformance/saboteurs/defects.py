@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-from tests.conformance.saboteurs import asking, calling, concluding, driving, steering, stopping, telling
+from tests.conformance.saboteurs import (
+    asking,
+    calling,
+    concluding,
+    driving,
+    lacking,
+    leaving,
+    reporting,
+    steering,
+    stopping,
+    telling,
+)
 from tests.conformance.saboteurs.defect import Defect
 
 DEFECTS: dict[str, Defect] = {
     name: defect
-    for module in (stopping, steering, asking, calling, telling, driving, concluding)
+    for module in (
+        stopping,
+        steering,
+        asking,
+        calling,
+        telling,
+        driving,
+        reporting,
+        leaving,
+        lacking,
+        concluding,
+    )
     for name, defect in module.DEFECTS.items()
 }

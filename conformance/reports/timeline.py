@@ -12,6 +12,7 @@ from typing import cast
 
 import msgspec
 
+from checkrein.adapters.acts import ActKind
 from checkrein.adapters.shown import shown, visible
 from checkrein.conformance.scrubbing import Json, Scrubber
 
@@ -35,6 +36,20 @@ _LANES = {
     "process": Lane.HARNESS,
     "model": Lane.MODEL,
     "note": Lane.NOTE,
+}
+
+#: What the person does, in words.
+_ACTS = {
+    ActKind.OPEN.value: "opens a session",
+    ActKind.START.value: "gives a prompt",
+    ActKind.STEER.value: "steers",
+    ActKind.WITHDRAW.value: "withdraws a steer",
+    ActKind.SEND.value: "sends a message",
+    ActKind.INTERRUPT.value: "interrupts",
+    ActKind.ALLOW.value: "allows",
+    ActKind.DENY.value: "denies",
+    ActKind.ALLOW_ALWAYS.value: "always allows",
+    ActKind.CLOSE.value: "closes the session",
 }
 
 #: What sets a colour on a terminal.
@@ -157,6 +172,9 @@ def _told(row: _Row) -> tuple[str, object]:
         case "request", {"fresh": str() as fresh}:
             lane, number = data.get("lane"), data.get("number")
             return f"request {number}, lane {lane}", fresh
+        case kind, _ if row.source == Lane.PERSON.value:
+            said = [part for part in (data.get("about"), data.get("text")) if isinstance(part, str)]
+            return _ACTS.get(kind, kind.replace("_", " ")), ", with: ".join(said)
         case "answered", _:
             return f"answered request {data.get('number')}", f"{data.get('events')} events"
         case "hung_up", _:

@@ -127,19 +127,20 @@ def read_lanes(transcript: Path, evidence: Set[int], detail: Detail, scrubber: S
         return LaneTimeline(rows=(), total=0, missing=f"the transcript cannot be read: {fault.strerror}")
     except msgspec.MsgspecError as fault:
         return LaneTimeline(rows=(), total=0, missing=f"the transcript cannot be used: {fault}")
-    chosen = _chosen([row.n for row in rows], evidence, detail.rows)
+    person = [row.n for row in rows if row.source == Lane.PERSON.value]
+    chosen = _chosen([row.n for row in rows], evidence, person, detail.rows)
     return LaneTimeline(
         rows=tuple(_lane_row(row, detail, scrubber) for row in rows if row.n in chosen), total=len(rows)
     )
 
 
-def _chosen(numbers: list[int], evidence: Set[int], most: int) -> frozenset[int]:
+def _chosen(numbers: list[int], evidence: Set[int], person: list[int], most: int) -> frozenset[int]:
     if len(numbers) <= most:
         return frozenset(numbers)
     ends = [*numbers[:_HEAD], *numbers[-_TAIL:]]
     around = [n for n in numbers if any(abs(n - one) <= _AROUND for one in evidence)]
     # In the order of importance; a dict keeps it and drops doubles.
-    wanted = list(dict.fromkeys([*sorted(evidence & set(numbers)), *ends, *around, *numbers]))
+    wanted = list(dict.fromkeys([*sorted(evidence & set(numbers)), *ends, *around, *person, *numbers]))
     return frozenset(wanted[:most])
 
 

@@ -100,6 +100,20 @@ def test_what_the_person_did_is_told_in_words(contract: Contract, tmp_path: Path
     ]
 
 
+def test_of_a_long_timeline_what_the_person_did_is_shown(contract: Contract, tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"kind": f"row {number}"} for number in range(1, 3001)]
+    rows[1499] = {"source": "person", "kind": "interrupt"}
+    results = results_of(
+        contract,
+        check("steer.idle.rejected", CODEX, Verdict.PASS, evidence=kept_run(tmp_path, rows)),
+        harnesses=(CODEX,),
+        run_folder=str(tmp_path),
+    )
+    (timeline,) = timelines(render_page(results, contract, SCRUBBER, out=None))
+    assert [(row[0], row[3]) for row in timeline.rows if row[2] == "person"] == [(1500, "interrupts")]
+    assert len(timeline.rows) == 40
+
+
 @pytest.mark.parametrize("kind", ActKind)
 def test_every_act_has_words_of_its_own(contract: Contract, tmp_path: Path, kind: ActKind) -> None:
     rows: list[dict[str, object]] = [{"source": "person", "kind": kind.value}]

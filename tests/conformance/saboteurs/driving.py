@@ -340,9 +340,11 @@ DEFECTS = {
             count_turns_twice,
             (
                 "steer.mid-tool.delivered",
+                "steer.mid-stream.delivered",
                 "steer.approval-open.delivered",
                 "steer.idle.rejected",
                 "send.running.steers",
+                "interrupt.queued-steers.not-run",
             ),
         ),
         "a refused steer names another reason": (

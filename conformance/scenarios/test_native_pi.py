@@ -29,8 +29,11 @@ STEER = "steered while the tool runs"
 IDLE = "steered while nothing runs"
 BARE = "steered past the gate while nothing runs"
 
-#: The calls that are asked about: the tool, and whether another call made it.
-ASKED = [("bash", False), ("bash", False), ("codemode", False), ("bash", True)]
+#: The calls that are asked about: the tool, whether another call made it, and how many answers were given before.
+ASKED = [("bash", False, 0), ("bash", False, 1), ("codemode", False, 2), ("bash", True, 3)]
+
+#: What pi tells, in this order, when a turn is aborted while a dialog of the gate is open.
+ENDED = [("an error", True), ("aborted", True), ("abort", True)]
 
 
 def events(arena: Arena, kind: str) -> tuple[WireRow, ...]:
@@ -120,13 +123,13 @@ async def test_dialogs_of_the_gate(arena: Arena) -> None:
     async with arena.session(
         policy="ask", adapter=Relaunched(arena.target.adapter, with_codemode)
     ) as session:
-        said = notices(arena)
         first = min(row.n for row in arena.wire.received(lambda row: row.at("type") == "response"))
+        said = [(words.get("checkrein"), n < first) for n, words in notices(arena)]
         arena.judge(
             "native.pi.gate-first",
-            holds=len(said) == 1 and said[0][0] < first and said[0][1].get("checkrein") == "ready",
+            holds=said == [("ready", True)],
             expected="one notice of the gate, before the first answer",
-            observed=f"the first answer is line {first}; notices {said}",
+            observed=f"notices, and whether before the first answer: {said}",
         )
         turn = await session.start("touch them")
         early: list[str] = []
@@ -136,35 +139,34 @@ async def test_dialogs_of_the_gate(arena: Arena) -> None:
                 early.append(name)
             await approval.allow()
         await finish(arena, turn)
-        asked = [(call.get("toolName"), "parentToolCallId" in call) for _, call in questions(arena)]
+        given = answers_to_dialogs(arena)
+        asked = [
+            (call.get("toolName"), "parentToolCallId" in call, sum(answer < row.n for answer in given))
+            for row, call in questions(arena)
+        ]
         ran = [
             name for name in ("first.txt", "second.txt", "nested.txt") if (arena.workspace / name).exists()
         ]
-        given = answers_to_dialogs(arena)
         arena.judge(
             "native.pi.dialog-holds-call",
-            holds=(early, asked, len(ran)) == ([], ASKED, 3) and _one_after_another(arena),
+            holds=(early, asked, len(ran)) == ([], ASKED, 3),
             expected=f"asked for {ASKED}, each after the answer before; no call before its answer, all after",
-            observed=f"asked for {asked}; before the answer {early}, in the end {ran}; answers in lines {given}",
+            observed=f"asked for {asked}; before the answer {early}, in the end {ran}",
         )
+        newest = arena.wire.rows[-1].n
         turn = await session.start("touch the last one")
         await next_approval(arena, turn)
         await within(arena, "the interrupt", turn.interrupt())
-        ended = [
-            row.at("isError")
-            for row in events(arena, "tool_execution_end")
-            if str(row.at("toolCallId")).startswith("call_forbidden")
+        told = [
+            end for row in arena.wire.received(lambda row: row.n > newest) if (end := _end(row)) is not None
         ]
-        settled = [row.at("aborted") for row in events(arena, "agent_settled")]
-        aborts = [row.at("success") for row in answers(arena, "abort")]
         more = len(answers_to_dialogs(arena)) - len(given)
         forbidden = (arena.workspace / "forbidden.txt").exists()
         arena.judge(
             "native.pi.abort-ends-dialog",
-            holds=(ended, settled, aborts) == ([True], [False, True], [True])
-            and (more, forbidden) == (0, False),
+            holds=(told, more, forbidden) == (ENDED, 0, False),
             expected="nobody answers the dialog; the call ends as an error, settled as aborted, abort answered",
-            observed=f"{more} answer(s); an error {ended}; aborted {settled}; abort {aborts}; ran: {forbidden}",
+            observed=f"{more} answer(s); {told}; ran: {forbidden}",
         )
         await run(arena, session, "leave it")
 
@@ -174,10 +176,17 @@ def answers_to_dialogs(arena: Arena) -> list[int]:
     return [row.n for row in arena.wire.sent(lambda row: row.at("type") == "extension_ui_response")]
 
 
-def _one_after_another(arena: Arena) -> bool:
-    asked = [row.n for row, _ in questions(arena)]
-    answered = answers_to_dialogs(arena)
-    return all(answer < question for answer, question in zip(answered, asked[1:], strict=False))
+def _end(row: WireRow) -> tuple[str, object] | None:
+    """Of what a line tells the end, and how it ended; None for any other line."""
+    match row.at("type"):
+        case "tool_execution_end":
+            return "an error", row.at("isError")
+        case "agent_settled":
+            return "aborted", row.at("aborted")
+        case "response" if row.at("command") == "abort":
+            return "abort", row.at("success")
+        case _:
+            return None
 
 
 @scenario("native.pi.gate-demanded")
@@ -194,7 +203,6 @@ async def test_pi_without_its_gate(arena: Arena) -> None:
         other = arena.outside / f"{name}.ts"
         other.write_text(text, encoding="utf-8")
         ends[name] = await _opened_with(arena, other)
-    requests = len(arena.model.requests)
     arena.judge(
         "native.pi.gate-demanded",
         holds=ends
@@ -202,10 +210,10 @@ async def test_pi_without_its_gate(arena: Arena) -> None:
             "does not load": "HarnessDied: exit status 1",
             "says nothing": "HandshakeFailed",
             "has a token of its own": "HandshakeFailed",
-        }
-        and requests == 0,
+        },
+        # The script is empty: a request of the model would be a departure from it.
         expected="pi ends with exit status 1; twice the handshake fails; the model is asked nothing",
-        observed=f"{ends}; {requests} request(s)",
+        observed=f"{ends}; {len(arena.model.requests)} request(s)",
         enforced_by="adapter",
     )
 

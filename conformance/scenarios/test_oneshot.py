@@ -27,25 +27,27 @@ async def test_policies_that_need_somebody_to_ask(arena: Arena) -> None:
     arena.script.main([say("Touched.")])
     arena.script.main([say("Nothing more.")], times=len(Policy))
     before = arena.tree()
-    answers: list[str] = []
+    faults: list[str] = []
     for policy in Policy:
         if policy is Policy.AUTO:
             continue
         try:
             async with arena.session(policy=policy) as session:
                 outcome = await run(arena, session, "touch it")
-                answers.append(f"{policy.value} ran a turn: {outcome.status.value}")
+                faults.append(f"{policy.value} ran a turn: {outcome.status.value}")
         except Unsupported:
-            answers.append(f"{policy.value} refused")
-    refused = all(answer.endswith(" refused") for answer in answers)
-    requests = arena.model.requests
-    changes = arena.difference(before, arena.tree(), ignore=())
+            continue
+    if requests := arena.model.requests:
+        faults.append(f"{len(requests)} model request(s)")
+    if rows := arena.wire.rows:
+        faults.append(f"{len(rows)} line(s) on the wire")
+    if changes := arena.difference(before, arena.tree(), ignore=()):
+        faults.append(f"{len(changes)} file(s) changed")
     arena.judge(
         "approve.no-prompts.fails-closed",
-        holds=refused and not requests and not arena.wire.rows and not changes,
+        holds=not faults,
         expected="each policy but auto is refused as unsupported; no model request, no line on the wire, no file",
-        observed=f"{', '.join(answers)}; {len(requests)} model request(s), {len(arena.wire.rows)} line(s) on the wire, "
-        f"{len(changes)} file(s) changed",
+        observed="; ".join(faults) or "all refused; no request, no line, no file",
         enforced_by="adapter",
     )
 
@@ -75,9 +77,7 @@ async def test_signals_to_the_bare_program_while_a_tool_runs(arena: Arena) -> No
 
 
 async def _stop(arena: Arena, number: signal.Signals, tool: HeldTool, in_terminal: bool) -> str:
-    make = arena.target.kit.bare_run
-    arena.require(make is not None, "the kit knows how the harness's own program is run (KitFacts.bare_run)")
-    assert make is not None
+    make = arena.known("bare_run", arena.target.kit.bare_run)
     with bare_run(arena, make(spec_of(arena), "build it"), in_terminal=in_terminal) as program:
         await tool.running_for(OLD_ENOUGH, timeout=PATIENCE)
         end = await program.stopped_by(number)

@@ -95,6 +95,19 @@ def mark_nothing_outside() -> None:
     replace_attribute(approvals, "is_outside", lambda _: lambda *_: False)
 
 
+def grant_once_only() -> None:
+    """allow_always is passed to Codex as a plain accept; the desk alone remembers it."""
+
+    def make(answer: Any) -> Any:
+        async def answered(self: Any, question: Any, decision: Decision) -> None:
+            always = decision.kind is DecisionKind.ALLOW_ALWAYS
+            await answer(self, question, Decision(kind=DecisionKind.ALLOW) if always else decision)
+
+        return answered
+
+    replace_attribute(CodexConnection, "answer", make)
+
+
 DEFECTS: dict[str, Defect] = {
     "answers the oldest question": Defect(
         harness="codex",
@@ -143,5 +156,11 @@ DEFECTS: dict[str, Defect] = {
         red=("approve.shown.real-target",),
         among=("approve.shown.real-target",),
         install=mark_nothing_outside,
+    ),
+    "grants once only": Defect(
+        harness="codex",
+        red=("native.codex.session-grant-ends-with-process",),
+        among=("native.codex.session-grant-ends-with-process", "native.codex.accept-decline"),
+        install=grant_once_only,
     ),
 }

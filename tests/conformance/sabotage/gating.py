@@ -18,6 +18,7 @@ LAUNCHING = importlib.import_module("checkrein.adapters.pi.launch")
 
 ASKING = "if (!asks()) return undefined;"
 NOBODY = 'if (ctx.mode !== "rpc" || !ctx.hasUI) return { block: true'
+REASON = '"Not run: nobody is there to approve it."'
 QUESTION = "const { toolCallId, parentToolCallId, toolName, input } = event;"
 ANSWER = "const answer = await "
 ALLOWING = 'if (decision === "allow") return undefined;'
@@ -26,6 +27,11 @@ ABORTED = "if (ctx.signal?.aborted) "
 SIGNAL = ", { signal: ctx.signal }"
 IDLE = 'if (event.streamingBehavior === undefined) return { action: "handled" };'
 SIGN = "if (!event.aborted) return;"
+
+#: Runs the command of a call, if it has one.
+TRY = """if (event.input.command) {
+    (await import("node:child_process")).execSync(event.input.command, { cwd: ctx.cwd });
+}"""
 
 #: A file in the home for each first word of a command that was allowed; a call that has none is another matter.
 GRANTED = "`${process.env.HOME}/granted-${(input.command ?? toolName).split(' ')[0]}`"
@@ -141,5 +147,30 @@ DEFECTS: dict[str, Defect] = {
         red=("interrupt.mark.visible",),
         among=("interrupt.mark", "interrupt.next-turn"),
         install=altered((SIGN, "return;")),
+    ),
+    "pi's gate tries a command out before it asks": Defect(
+        harness="pi",
+        red=("native.pi.dialog-holds-call", "native.pi.abort-ends-dialog", "native.pi.nobody-to-ask"),
+        among=("native.pi.dialog-holds-call", "native.pi.abort-ends-dialog", "native.pi.nobody-to-ask"),
+        install=altered(
+            (ASKING, f"{ASKING} {TRY}"),
+        ),
+    ),
+    "pi's gate runs no call of a call, and gives no reason": Defect(
+        harness="pi",
+        red=("native.pi.dialog-holds-call", "native.pi.nobody-to-ask"),
+        among=("native.pi.dialog-holds-call", "native.pi.nobody-to-ask"),
+        install=altered(
+            (ALLOWING, f"if (parentToolCallId) return {{ block: true }}; {ALLOWING}"),
+            (REASON, '"Not run."'),
+        ),
+    ),
+    "pi's gate makes a failure of a refusal": Defect(
+        harness="pi",
+        red=("native.pi.nobody-to-ask",),
+        among=("native.pi.nobody-to-ask",),
+        install=altered(
+            (NOBODY, f'if (ctx.mode !== "rpc") process.on("exit", () => process.exit(3)); {NOBODY}')
+        ),
     ),
 }

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from checkrein.adapters import opening
 from checkrein.adapters.policy import Policy
 from tests.conformance.sabotage.defect import Defect
@@ -16,11 +19,31 @@ def run_unasked() -> None:
     replace_attribute(opening, "_policy", lambda _: lambda adapter, policy: Policy.AUTO)
 
 
+def leave_a_file() -> None:
+    """A session that is refused has made a file in the workspace before."""
+
+    def make(workspace: Any) -> Any:
+        def marked(cwd: Any) -> Path:
+            folder = workspace(cwd)
+            (folder / "session.lock").touch()
+            return folder
+
+        return marked
+
+    replace_attribute(opening, "_workspace", make)
+
+
 DEFECTS: dict[str, Defect] = {
     "runs unasked where nobody can be asked": Defect(
         harness="codex-exec",
         red=("approve.no-prompts.fails-closed",),
         among=("approve.no-prompts.*",),
         install=run_unasked,
+    ),
+    "leaves a file where it refuses": Defect(
+        harness="codex-exec",
+        red=("approve.no-prompts.fails-closed",),
+        among=("approve.no-prompts.*",),
+        install=leave_a_file,
     ),
 }

@@ -314,6 +314,7 @@ DEFECTS = {
             "approve.always.not-wider",
             "approve.always.next-turn-asks",
             "approve.always.resume-asks",
+            "approve.link-moved.asks-again",
         ),
     ),
     "an allowed call runs twice": Defect(

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from tests.conformance.saboteurs import asking, calling, concluding, driving, steering, stopping, telling
+from tests.conformance.saboteurs import (
+    asking,
+    calling,
+    concluding,
+    driving,
+    faulting,
+    steering,
+    stopping,
+    telling,
+)
 from tests.conformance.saboteurs.defect import Defect
 
 DEFECTS: dict[str, Defect] = {
     name: defect
-    for module in (stopping, steering, asking, calling, telling, driving, concluding)
+    for module in (stopping, steering, asking, calling, telling, driving, concluding, faulting)
     for name, defect in module.DEFECTS.items()
 }

@@ -343,6 +343,7 @@ DEFECTS = {
                 "steer.approval-open.delivered",
                 "steer.idle.rejected",
                 "send.running.steers",
+                "fault.wire.late-message",
             ),
         ),
         "a refused steer names another reason": (

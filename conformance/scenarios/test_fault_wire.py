@@ -66,6 +66,10 @@ def _record(arena: Arena) -> Path:
     return arena.folder.root / "peer.txt"
 
 
+def _require_misdeed(arena: Arena) -> None:
+    arena.require(_record(arena).exists(), "the peer misbehaved, as its record says")
+
+
 def _clause(kind: str) -> str:
     return f"fault.wire.{kind}"
 
@@ -157,7 +161,7 @@ async def _judge_whole_turn(
     async with arena.session(policy=policy, adapter=_peer(arena, kind, at=at)) as session:
         turn = await within(arena, "the start of the turn", session.start(PROMPT))
         seen = await _follow(arena, turn, allow=policy == "ask")
-    arena.require(_record(arena).exists(), "the peer misbehaved, as its record says")
+    _require_misdeed(arena)
     lost = list(_lost(arena, seen, answer=answer))
     if notice is not None and notice not in seen.notices:
         lost.append(f"no notice of the kind {notice.value}")
@@ -236,7 +240,7 @@ async def test_last_messages_that_come_again(arena: Arena) -> None:
         turn = await within(arena, "the start of the next turn", session.start("again"))
         second = await _follow(arena, turn)
         strays = session.foreign_turns
-    arena.require(_record(arena).exists(), "the peer misbehaved, as its record says")
+    _require_misdeed(arena)
     texts = [event.text for event in second.events if isinstance(event, TextDone)]
     ended = (second.outcome.status.value, second.outcome.text)
     arena.judge(
@@ -278,7 +282,7 @@ async def test_a_harness_that_does_not_read(arena: Arena) -> None:
                 early = len(started)
                 opened.write(b"!")
             seen = await _follow(arena, started[0])
-    arena.require(_record(arena).exists(), "the peer misbehaved, as its record says")
+    _require_misdeed(arena)
     beside = await finish(arena, other.turns[0])
     verbatim = sum(prompt in text for text in arena.model.main_requests[-1].view.user_texts)
     ended = (seen.outcome.status.value, seen.outcome.text)

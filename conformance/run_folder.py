@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from checkrein.conformance.judgements import PrerequisiteUnmet
@@ -86,13 +89,12 @@ class RunFolder:
         """
         for folder in (self.workspace, self.home, self.outside):
             folder.mkdir(parents=True)
-        (self.workspace / "README.md").write_text("A workspace for one scenario.\n", encoding="utf-8")
-        for words in (
-            ["init", "-q", "-b", "main"],
-            ["add", "README.md"],
-            ["commit", "-q", "-m", "The state before the scenario"],
-        ):
-            self._git(*words)
+        for name, content in _repository().items():
+            file = self.workspace / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        for name in _EMPTY_FOLDERS:
+            (self.workspace / name).mkdir(parents=True, exist_ok=True)
 
     def write_requests(self, requests: tuple[ModelRequest, ...]) -> None:
         """Write what the model saw."""
@@ -112,19 +114,38 @@ class RunFolder:
             path = self.requests / f"{request.number:03}.json"
             path.write_text(json.dumps(data, indent=1, ensure_ascii=False), encoding="utf-8")
 
-    def _git(self, *words: str) -> None:
-        try:
-            run_git(
-                *words,
-                workspace=self.workspace,
-                home=self.root,
-                author="Checkrein",
-                date="2026-11-01T00:00:00Z",
-            )
-        except FileNotFoundError:
-            raise PrerequisiteUnmet("git is not installed, and the workspace must be a repository") from None
-        except (OSError, subprocess.SubprocessError) as fault:
-            raise PrerequisiteUnmet(f"the workspace did not become a git repository: {fault}") from fault
+
+#: Folders of a git repository that hold no file at first.
+_EMPTY_FOLDERS = (".git/hooks", ".git/info", ".git/objects/info", ".git/objects/pack", ".git/refs/tags")
+
+
+@cache
+def _repository() -> Mapping[str, bytes]:
+    """The files of the workspace, a git repository with one commit, made once: three processes less per scenario."""
+    with tempfile.TemporaryDirectory(prefix="ckr-repository-") as place:
+        workspace = Path(place, "workspace")
+        workspace.mkdir()
+        (workspace / "README.md").write_text("A workspace for one scenario.\n", encoding="utf-8")
+        for words in (
+            ["init", "-q", "-b", "main", "--template="],
+            ["add", "README.md"],
+            ["commit", "-q", "-m", "The state before the scenario"],
+        ):
+            _git(*words, workspace=workspace, home=Path(place))
+        return {
+            str(file.relative_to(workspace)): file.read_bytes()
+            for file in sorted(workspace.rglob("*"))
+            if file.is_file()
+        }
+
+
+def _git(*words: str, workspace: Path, home: Path) -> None:
+    try:
+        run_git(*words, workspace=workspace, home=home, author="Checkrein", date="2026-11-01T00:00:00Z")
+    except FileNotFoundError:
+        raise PrerequisiteUnmet("git is not installed, and the workspace must be a repository") from None
+    except (OSError, subprocess.SubprocessError) as fault:
+        raise PrerequisiteUnmet(f"the workspace did not become a git repository: {fault}") from fault
 
 
 def folder_name(text: str) -> str:

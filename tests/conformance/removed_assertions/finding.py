@@ -26,6 +26,7 @@ class Assertion:
         number: of it, in its module.
         clauses: that it may turn; more than one where a judgement is written once for several.
         text: of it, as source.
+        is_prerequisite: without it the clauses are not testable.
     """
 
     module: Path
@@ -33,6 +34,7 @@ class Assertion:
     line: int
     clauses: tuple[str, ...]
     text: str
+    is_prerequisite: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,7 @@ def find_assertions(modules: Mapping[Path, Declared]) -> list[Assertion]:
                     line=each.part.line,
                     clauses=tuple(c for c in candidates if any(fnmatchcase(c, each) for each in patterns)),
                     text=each.part.text,
+                    is_prerequisite=each.clause is None,
                 )
             )
     return found

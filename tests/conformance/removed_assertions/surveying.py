@@ -2,7 +2,7 @@
 
 In a copy of the scenarios every assertion always holds, and writes down when it would not have. A saboteur notices the
 absence of an assertion when one of its clauses is red for that assertion alone: it is the only one that did not hold,
-and nothing else makes the row red.
+and nothing else makes the row red; or when it is the prerequisite for want of which the clause must be not testable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import msgspec
 
 from tests.conformance.removed_assertions.finding import Assertion
 from tests.conformance.removed_assertions.notes import NOTED
-from tests.conformance.removed_assertions.trying import red_rows, scenarios_that_note
+from tests.conformance.removed_assertions.trying import not_testable_under, red_rows, scenarios_that_note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +29,20 @@ class Broken:
     Args:
         assertions: that did not hold.
         otherwise: what makes its row red although every assertion holds; empty without.
+        is_testable: the clause must be, in spite of the saboteur.
     """
 
     assertions: frozenset[Assertion]
-    otherwise: str = ""
+    otherwise: str
+    is_testable: bool
+
+    @property
+    def alone(self) -> Assertion | None:
+        """The assertion without which the row would be another one."""
+        prerequisites = [each for each in self.assertions if each.is_prerequisite]
+        if not self.is_testable:
+            return prerequisites[0] if len(prerequisites) == 1 else None
+        return next(iter(self.assertions)) if len(self.assertions) == 1 and not self.otherwise else None
 
 
 #: By the saboteur, then by the clause.
@@ -73,7 +83,11 @@ def broken_by(saboteur: str, assertions: Iterable[Assertion]) -> dict[str, Broke
         for one in assertion.clauses if clause is None else (clause,):
             unmet[one].add(assertion)
     return {
-        clause: Broken(assertions=frozenset(unmet[clause]), otherwise=red.get(clause, ""))
+        clause: Broken(
+            assertions=frozenset(unmet[clause]),
+            otherwise=red[clause].observed if clause in red else "",
+            is_testable=clause not in not_testable_under(saboteur),
+        )
         for clause in expected
     }
 
@@ -83,8 +97,6 @@ def noticed_alone(found: Survey) -> dict[Assertion, list[str]]:
     alone: dict[Assertion, list[str]] = defaultdict(list)
     for saboteur, clauses in found.items():
         for broken in clauses.values():
-            if len(broken.assertions) == 1 and not broken.otherwise:
-                (assertion,) = broken.assertions
-                if saboteur not in alone[assertion]:
-                    alone[assertion].append(saboteur)
+            if (assertion := broken.alone) is not None and saboteur not in alone[assertion]:
+                alone[assertion].append(saboteur)
     return alone

@@ -8,19 +8,23 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 from checkrein.adapters.errors import HarnessMissing
 from checkrein.conformance import scenarios
 from checkrein.conformance.clauses import Level
 from checkrein.conformance.contract_loading import load_contract
+from checkrein.conformance.results import Check
 from checkrein.conformance.scenario import scenario_of
 from checkrein.conformance.target import find_target
 from tests.conformance.removed_assertions.finding import Assertion, Declared, noting, without
+from tests.conformance.sabotage.defect import Defect as OfRealClis
 from tests.conformance.sabotage.defects import DEFECTS as OF_REAL_CLIS
 from tests.conformance.sabotage.sabotaged import red_under
+from tests.conformance.saboteurs.defect import Defect as OfTheReference
 from tests.conformance.saboteurs.defects import DEFECTS as OF_THE_REFERENCE
-from tests.conformance.saboteurs.sabotaged import try_defect
+from tests.conformance.saboteurs.sabotaged import differences, try_defect
 
 _PACKAGE = Path(scenarios.__path__[0])
 
@@ -29,6 +33,9 @@ NOTES = Path(__file__).with_name("notes.py")
 
 #: The name of the noting function in a module of such a copy.
 _NOTE = "_note_assertion"
+
+#: A copy has a name of its own: what was imported under a name stays so.
+_NUMBERS = count()
 
 _FUTURE = re.compile(r"^from __future__ import annotations\n", re.MULTILINE)
 
@@ -66,10 +73,10 @@ def saboteurs_of(assertion: Assertion, *, reference_only: bool = False) -> Itera
         reference_only: none on a real CLI.
     """
     for name, defect in OF_THE_REFERENCE.items():
-        if set(assertion.clauses) & set(defect.red):
+        if set(assertion.clauses) & defect.turned:
             yield f"reference: {name}"
     for name, defect in () if reference_only else OF_REAL_CLIS.items():
-        if set(assertion.clauses) & set(defect.red) and _is_installed(defect.harness):
+        if set(assertion.clauses) & defect.turned and _is_installed(defect.harness):
             yield f"{defect.harness}: {name}"
 
 
@@ -82,7 +89,7 @@ def _is_installed(harness: str) -> bool:
 
 
 def notices(saboteur: str, assertion: Assertion, folder: Path) -> bool:
-    """Whether a row that the saboteur turns red is no longer red without the assertion.
+    """Whether a row that the saboteur turns red, or not testable, is no longer so without the assertion.
 
     Args:
         saboteur: as `saboteurs_of` gives it.
@@ -90,13 +97,13 @@ def notices(saboteur: str, assertion: Assertion, folder: Path) -> bool:
     """
     with scenarios_without(assertion, folder) as package:
         expected, red = red_rows(saboteur, folder, package, among=assertion.clauses)
-    return not expected <= red.keys()
+    return differences(expected, not_testable_under(saboteur) & expected, red) != []
 
 
 def red_rows(
     saboteur: str, folder: Path, package: str, *, among: Collection[str] | None = None
-) -> tuple[frozenset[str], dict[str, str]]:
-    """Run the scenarios of a copy for the clauses that a saboteur turns red: these clauses, and those that are red.
+) -> tuple[frozenset[str], dict[str, Check]]:
+    """Run the scenarios of a copy for the clauses that a saboteur turns: these, and the checks of those that are red.
 
     Args:
         saboteur: as `saboteurs_of` gives it.
@@ -108,12 +115,22 @@ def red_rows(
     runs = folder / "runs"
     runs.mkdir()
     of_reference = harness == "reference"
-    turned = OF_THE_REFERENCE[name].red if of_reference else OF_REAL_CLIS[name].red
-    expected = frozenset(turned if among is None else set(turned) & set(among))
+    turned = _defect(saboteur).turned
+    expected = turned if among is None else turned & set(among)
     if of_reference:
         return expected, try_defect(name, runs, package=package, clauses=expected).red
     place = str(folder / package)
     return expected, red_under(name, runs, scenarios=(place,), only=sorted(expected))
+
+
+def not_testable_under(saboteur: str) -> frozenset[str]:
+    """The clauses that a saboteur makes not testable."""
+    return frozenset(_defect(saboteur).not_testable)
+
+
+def _defect(saboteur: str) -> OfTheReference | OfRealClis:
+    harness, _, name = saboteur.partition(": ")
+    return OF_THE_REFERENCE[name] if harness == "reference" else OF_REAL_CLIS[name]
 
 
 #: What is made of the source of a module of the scenarios, by its path.
@@ -135,7 +152,7 @@ def scenarios_without(assertion: Assertion, folder: Path) -> Generator[str]:
 @contextmanager
 def scenarios_that_note(folder: Path) -> Generator[str]:
     """A copy of the scenarios whose assertions always hold and note when they do not: its name. See `noting`."""
-    name = "scenarios_that_note"
+    name = f"scenarios_that_note_{next(_NUMBERS)}"
 
     def note(path: Path, source: str) -> str:
         changed = noting(source, _NOTE)

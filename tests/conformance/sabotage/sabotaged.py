@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from checkrein.conformance.results import Check
 from checkrein.conformance.results_files import read_results
 from checkrein.conformance.verdicts import Verdict
 from tests.conformance.sabotage.defects import DEFECTS
@@ -26,8 +27,8 @@ GREEN = (Verdict.PASS, Verdict.NOT_APPLICABLE)
 
 def red_under(
     name: str, folder: Path, *, scenarios: Sequence[str] = SCENARIOS, only: Sequence[str] = ()
-) -> dict[str, str]:
-    """Run scenarios under a defect; the clauses that are red, with what was observed.
+) -> dict[str, Check]:
+    """Run scenarios under a defect; the clauses that are red, with their checks.
 
     Args:
         name: of the defect.
@@ -47,6 +48,4 @@ def red_under(
         words, cwd=folder, env=environment, capture_output=True, text=True, timeout=RUN_SECONDS, check=False
     )
     assert results.exists(), done.stdout[-4000:] + done.stderr[-2000:]
-    return {
-        check.clause: check.observed for check in read_results(results).checks if check.verdict not in GREEN
-    }
+    return {check.clause: check for check in read_results(results).checks if check.verdict not in GREEN}

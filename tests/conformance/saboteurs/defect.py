@@ -18,14 +18,21 @@ class Defect:
     Args:
         install: puts it in, in the agent's process, or in this one.
         red: the clauses that must fail, or warn where the level is SHOULD.
+        not_testable: the clauses that must be that, because the defect takes a prerequisite away.
         among: further clauses whose scenarios are run; whatever these scenarios judge besides must stay green.
         in_driver: it is a defect of the adapter's side, of an honest agent.
     """
 
     install: Callable[[], None]
-    red: tuple[str, ...]
+    red: tuple[str, ...] = ()
+    not_testable: tuple[str, ...] = ()
     among: tuple[str, ...] = ()
     in_driver: bool = False
+
+    @property
+    def turned(self) -> frozenset[str]:
+        """All clauses that it turns, one way or the other."""
+        return frozenset((*self.red, *self.not_testable))
 
 
 #: What was replaced in this process, the newest last.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from checkrein.conformance import scenarios
 from checkrein.conformance.contract_loading import load_contract
 from checkrein.conformance.known_failures import Baseline
 from checkrein.conformance.reference.kit import HONEST
+from checkrein.conformance.results import Check
 from checkrein.conformance.scenario import Scenario
 from checkrein.conformance.scenario_catalogue import all_scenarios
 from checkrein.conformance.scenario_run import run_scenario
@@ -59,18 +60,13 @@ class Row:
 
     Args:
         expected: the clauses that it must turn.
-        red: those that it did, with what was observed.
+        red: those that it did, with their checks.
         judged: how many there were.
     """
 
     expected: frozenset[str]
-    red: dict[str, str]
+    red: dict[str, Check]
     judged: int
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether exactly the expected ones are red."""
-        return self.expected == self.red.keys()
 
 
 def try_defect(
@@ -85,17 +81,39 @@ def try_defect(
     """
     defect = DEFECTS[name]
     contract, target = load_contract(), saboteur(name)
-    red: dict[str, str] = {}
+    red: dict[str, Check] = {}
     judged = 0
-    for scenario in _scenarios((*defect.red, *defect.among) if clauses is None else clauses, package):
+    for scenario in _scenarios((*defect.turned, *defect.among) if clauses is None else clauses, package):
         with installed(defect):
             report = run_scenario(
                 scenario, target, contract=contract, baseline=Baseline(failures={}), runs=runs
             )
         assert report is not None
         judged += len(report.checks)
-        red |= {check.clause: check.observed for check in report.checks if check.verdict not in GREEN}
-    return Row(expected=frozenset(defect.red), red=red, judged=judged)
+        red |= {check.clause: check for check in report.checks if check.verdict not in GREEN}
+    return Row(expected=defect.turned, red=red, judged=judged)
+
+
+def differences(
+    turned: Collection[str], not_testable: Collection[str], red: Mapping[str, Check]
+) -> list[str]:
+    """What is other than a defect must have it, in words.
+
+    Args:
+        turned: the clauses that must be red.
+        not_testable: those of them that must be so for want of a prerequisite.
+        red: those that are, with their checks.
+    """
+    said = {clause: f"{check.verdict.value}: {check.observed}" for clause, check in sorted(red.items())}
+    return [
+        *(f"{clause} is green" for clause in sorted(set(turned) - red.keys())),
+        *(f"{clause} is red, too, {words}" for clause, words in said.items() if clause not in turned),
+        *(
+            f"{clause} must be not testable, and is {words}"
+            for clause, words in said.items()
+            if clause in not_testable and red[clause].verdict is not Verdict.NOT_TESTABLE
+        ),
+    ]
 
 
 def _scenarios(clauses: Iterable[str], package: str) -> list[Scenario]:

@@ -332,13 +332,13 @@ def end_a_text_with_its_process() -> None:
     instead(Turn, "process_gone", make)
 
 
-def keep_no_record_of_misdeeds() -> None:
-    """A peer of the kit leaves no word of what it did, so that nobody knows whether it did anything."""
-
-    def make(init: Any) -> Any:
-        return lambda self, adapter, order, **more: init(self, adapter, replace(order, record=""), **more)
-
-    instead(PeerBetween, "__init__", make)
+def let_no_peer_between() -> None:
+    """The kit lets the agent speak to the driver with no peer between them that misbehaves."""
+    instead(
+        PeerBetween,
+        "__init__",
+        lambda init: lambda self, adapter, order: init(self, adapter, order, processes=0),
+    )
 
 
 RESUMED = ("fault.wire.exit-mid-request", "fault.wire.silence")
@@ -352,6 +352,11 @@ DEFECTS = {
     ),
     "the receipt of an unknown tool does not name it": Defect(
         install=name_no_unknown_tool, red=("fault.bad-arguments.receipt",)
+    ),
+    "no peer stands between driver and agent": Defect(
+        install=let_no_peer_between,
+        not_testable=("fault.wire.torn-lines", "fault.wire.late-message", "fault.wire.slow-reader"),
+        in_driver=True,
     ),
     "a long prompt is cut": Defect(install=cut_long_prompts, red=("fault.wire.slow-reader",)),
     "a resumed conversation lacks the model's answers": Defect(install=forget_what_was_answered, red=RESUMED),
@@ -377,10 +382,6 @@ DEFECTS = {
             "a text ends whole with its process": (
                 end_a_text_with_its_process,
                 ("fault.wire.torn-last-line",),
-            ),
-            "a peer leaves no word of what it did": (
-                keep_no_record_of_misdeeds,
-                ("fault.wire.torn-lines", "fault.wire.late-message", "fault.wire.slow-reader"),
             ),
         }.items()
     },

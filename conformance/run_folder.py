@@ -95,6 +95,8 @@ class RunFolder:
             file.write_bytes(content)
         for name in _EMPTY_FOLDERS:
             (self.workspace / name).mkdir(parents=True, exist_ok=True)
+        # The index holds when each file was made: else the first `git status` of a harness would write it anew.
+        _git("update-index", "-q", "--refresh", workspace=self.workspace, home=self.root)
 
     def write_requests(self, requests: tuple[ModelRequest, ...]) -> None:
         """Write what the model saw."""
@@ -121,7 +123,7 @@ _EMPTY_FOLDERS = (".git/hooks", ".git/info", ".git/objects/info", ".git/objects/
 
 @cache
 def _repository() -> Mapping[str, bytes]:
-    """The files of the workspace, a git repository with one commit, made once: three processes less per scenario."""
+    """The files of the workspace, a git repository with one commit, made once: two processes less per scenario."""
     with tempfile.TemporaryDirectory(prefix="ckr-repository-") as place:
         workspace = Path(place, "workspace")
         workspace.mkdir()

@@ -9,6 +9,7 @@ here would prove nothing. What it obeys is in `.reference/settings.json` of the 
     answers: beginnings of commands about which the question is answered here, beside the host
     model_url: where the model is
     prompts: turns that begin by themselves when the first one has ended
+    instructions: what the model is told beside the host's own
 
 And it runs `git status` when a conversation opens.
 """
@@ -39,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[str, ...] = ()
     model_url: str = ""
     prompts: tuple[str, ...] = ()
+    instructions: str = ""
 
 
 def settings_of(workspace: Path) -> Settings:
@@ -79,6 +81,7 @@ class TrustingAgent(Agent):
             subprocess.run(line, shell=True, cwd=workspace, capture_output=True, check=False)
         if settings.model_url:
             self._model = replace(self._model, url=settings.model_url)
+        self._memory = "\n\n".join(filter(None, (self._memory, settings.instructions)))
         return super()._opened(session, params)
 
     def _turn(self, conversation: Conversation, prompt: str) -> Turn:

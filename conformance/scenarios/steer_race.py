@@ -152,13 +152,16 @@ async def sweep(arena: Arena, session: Session, turns: int) -> Sweep:
         for later in session.turns[session.turns.index(asked.turn) + 1 :]:
             await finish(arena, later)
         # The newest may be queued for a turn that is still to come.
-        if len(shots) % COMPARED_AFTER == COMPARED_AFTER - 1 and _compare(arena, session, shots):
+        if len(shots) % COMPARED_AFTER == COMPARED_AFTER - 1 and (found := _compare(arena, session, shots)):
             break
         shots.append(shot)
+    else:
+        found = []
     await run(arena, session, "the last turn")
     await settle(arena)
-    found = _compare(arena, session, shots)
-    return Sweep(shots=tuple(shots), faults=tuple(found), turn_seconds=usual.of(call=False))
+    # What was found on the way counts, even if it looks well in the end.
+    faults = _compare(arena, session, shots) or found
+    return Sweep(shots=tuple(shots), faults=tuple(faults), turn_seconds=usual.of(call=False))
 
 
 def _compare(arena: Arena, session: Session, shots: Sequence[Shot]) -> list[str]:

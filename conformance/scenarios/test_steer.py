@@ -239,7 +239,7 @@ async def test_steer_while_an_approval_is_open(arena: Arena) -> None:
         await settle(arena)
         arena.judge(
             "steer.approval-open.delivered",
-            holds=(open_still, starts, requests) == (True, 0, 1)
+            holds=(open_still, starts) == (True, 0)
             and after.count(STEER) == 1
             and "ran" in after.results["call_run"].text
             and tool.starts == 1

@@ -42,8 +42,9 @@ async def test_steers_that_are_taken_back(arena: Arena) -> None:
         build.finish("built ok")
         await within(arena, "the steer to be settled", last.settled())
         late = await _withdrawal(last)
-        outcome = await finish(arena, turn)
+        await finish(arena, turn)
         await settle(arena)
+        ends = [each.ended.status.value if each.ended else "running" for each in session.turns]
         seen = [times_anywhere(arena, text) for text in (waiting, under_way)]
         view = arena.model.main_requests[-1].view
         requests = len(arena.model.main_requests)
@@ -53,10 +54,9 @@ async def test_steers_that_are_taken_back(arena: Arena) -> None:
             holds=seen == [0, 0]
             and states[:2] == [SteerState.CANCELLED.value] * 2
             and "built ok" in view.results["call_build"].text
-            and (outcome.status.value, len(session.turns)) == ("completed", 1),
+            and ends == ["completed"],
             expected="both texts in no request, reported cancelled; the tool's result, one turn of two requests",
-            observed=f"in {seen} requests, reported {states[:2]}; {outcome.status.value}, {requests} requests, "
-            f"{len(session.turns)} turn(s)",
+            observed=f"in {seen} requests, reported {states[:2]}; {requests} requests, the turn(s) {ends}",
         )
         arena.judge(
             "steer.withdraw.late-refused",

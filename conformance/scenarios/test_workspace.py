@@ -12,14 +12,21 @@ from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.hostile_sessions import HostileRun, achieved, layouts
 from checkrein.conformance.scenarios.moves import PATIENCE
 from checkrein.scripted_models import DeadlineExceeded, ViolationKind, silence
+from checkrein.scripted_models.reply import Element
 
 #: How long a scenario with several sessions or slow answers may take in all, in seconds; on a quiet machine up to 10.
 SECONDS = 120.0
 
 
-async def provoked(arena: Arena, clause: str) -> tuple[str, HostileRun]:
-    """Provoke all attacks on a clause; what they have achieved, in words, and the run."""
+async def provoked(arena: Arena, clause: str, *then: Element) -> tuple[str, HostileRun]:
+    """Provoke all attacks on a clause; what they have achieved, in words, and the run.
+
+    Args:
+        then: what the model says in the end, if it is asked once more.
+    """
     hostile = HostileRun(arena, layouts(_attacks(arena, clause)))
+    if then:
+        arena.script.main(then)
     seen = achieved(await hostile.run())
     # An attack that was not even called says nothing; one that got its way has said enough.
     arena.require(seen or not hostile.uncalled, f"answers to the model's calls {hostile.uncalled}")
@@ -104,10 +111,7 @@ async def test_commands_that_run_unasked_are_inert(arena: Arena) -> None:
 @scenario("workspace.cannot-start-a-turn", seconds=SECONDS, allow_violations=(ViolationKind.LEFTOVER_STEP,))
 async def test_a_workspace_cannot_start_a_turn(arena: Arena) -> None:
     clause = "workspace.cannot-start-a-turn"
-    hostile = HostileRun(arena, layouts(_attacks(arena, clause)))
-    arena.script.main([silence()])
-    seen = achieved(await hostile.run())
-    arena.require(seen or not hostile.uncalled, f"answers to the model's calls {hostile.uncalled}")
+    seen, _ = await provoked(arena, clause, silence())
     unbidden = "" if seen else await _unbidden(arena)
     _judge(
         arena,

@@ -38,22 +38,18 @@ async def test_project_memory_is_explicit(arena: Arena) -> None:
     async with arena.session(project_memory=True) as session:
         await run(arena, session, "what do you know?")
         session_id = session.id
-    told = _times_in_newest(arena, WANTED)
+    told = [_times_in_newest(arena, WANTED)]
     async with arena.session(project_memory=True, resume=session_id) as session:
         await run(arena, session, "and now?")
-    again = _times_in_newest(arena, WANTED)
+    told.append(_times_in_newest(arena, WANTED))
     others = [mark for mark in (NESTED, IMPORTED, OUTSIDE) if times_anywhere(arena, mark)]
     refused = await _refusal(arena, own[0])
     arena.judge(
         CLAUSE,
-        holds=not spoken
-        and not unasked
-        and (told, again) == (1, 1)
-        and not others
-        and OUTSIDE not in refused,
+        holds=not spoken and not unasked and told == [1, 1] and not others and OUTSIDE not in refused,
         expected="without the option no word of it; with it the file's own text once, also after resuming; "
         "never what it imports, what lies below or outside",
-        observed=f"attacks: {spoken or 'nothing'}; without: {unasked or 'nothing'}; with: {told}, resumed: {again}, "
+        observed=f"attacks: {spoken or 'nothing'}; without: {unasked or 'nothing'}; with, and resumed: {told}, "
         f"others: {others or 'none'}; a link to outside: {refused}",
         enforced_by="adapter",
     )

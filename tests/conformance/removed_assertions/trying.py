@@ -111,13 +111,12 @@ def red_rows(
         package: the name of the copy.
         among: only these clauses.
     """
-    harness, _, name = saboteur.partition(": ")
+    name = saboteur.partition(": ")[2]
     runs = folder / "runs"
     runs.mkdir()
-    of_reference = harness == "reference"
-    turned = _defect(saboteur).turned
-    expected = turned if among is None else turned & set(among)
-    if of_reference:
+    defect = _defect(saboteur)
+    expected = defect.turned if among is None else defect.turned & set(among)
+    if isinstance(defect, OfTheReference):
         return expected, try_defect(name, runs, package=package, clauses=expected).red
     place = str(folder / package)
     return expected, red_under(name, runs, scenarios=(place,), only=sorted(expected))
@@ -129,8 +128,8 @@ def not_testable_under(saboteur: str) -> frozenset[str]:
 
 
 def _defect(saboteur: str) -> OfTheReference | OfRealClis:
-    harness, _, name = saboteur.partition(": ")
-    return OF_THE_REFERENCE[name] if harness == "reference" else OF_REAL_CLIS[name]
+    name = saboteur.partition(": ")[2]
+    return OF_THE_REFERENCE.get(name) or OF_REAL_CLIS[name]
 
 
 #: What is made of the source of a module of the scenarios, by its path.

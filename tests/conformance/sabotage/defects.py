@@ -10,6 +10,7 @@ from __future__ import annotations
 from tests.conformance.sabotage import (
     answering,
     approving,
+    driving,
     faulting,
     gating,
     guarding,
@@ -23,6 +24,7 @@ from tests.conformance.sabotage import (
     trusting,
     unasked,
     wiring,
+    withdrawing,
 )
 from tests.conformance.sabotage.defect import Defect
 
@@ -45,6 +47,8 @@ DEFECTS: dict[str, Defect] = {
         gating,
         minding_pi,
         unasked,
+        withdrawing,
+        driving,
     )
     for name, defect in module.DEFECTS.items()
 }

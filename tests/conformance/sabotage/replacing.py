@@ -20,8 +20,12 @@ def replace_attribute(owner: Any, name: str, make: Callable[[Any], Any]) -> None
     setattr(owner, name, make(getattr(owner, name)))
 
 
-def rewrite_history(rewrite: Rewrite) -> None:
-    """Let Codex tell the model another history: each item rewritten, or left out for None."""
+def rewrite_history(rewrite: Rewrite, *, dialect: type = OpenAIResponses) -> None:
+    """Let a harness tell the model another history: each item rewritten, or left out for None.
+
+    Args:
+        dialect: what it speaks with the model; that of Codex when nothing is said.
+    """
 
     def make(read: Callable[[Any, Any], View]) -> Callable[[Any, Any], View]:
         def rewritten(self: Any, body: Any) -> View:
@@ -31,4 +35,4 @@ def rewrite_history(rewrite: Rewrite) -> None:
 
         return rewritten
 
-    replace_attribute(OpenAIResponses, "read", make)
+    replace_attribute(dialect, "read", make)

@@ -320,7 +320,10 @@ DEFECTS = {
         install=run_twice, red=("approve.allow.runs-once", "steer.approval-open.delivered")
     ),
     "a deny ends the turn": Defect(
-        install=end_at_a_deny, red=("approve.deny.turn-goes-on", "approve.deny.message-reaches-model")
+        install=end_at_a_deny,
+        red=("approve.deny.turn-goes-on", "approve.deny.message-reaches-model"),
+        # The script's later calls are not made then: nothing is known of what the workspace would have answered.
+        not_testable=("workspace.cannot-answer",),
     ),
     "parallel calls get each other's answers": Defect(
         install=mix_up_answers, red=("approve.parallel.matched", "approve.twice.refused")
@@ -361,6 +364,7 @@ DEFECTS = {
             "workspace.cannot-answer",
             "workspace.cannot-widen",
             "workspace.cannot-start-a-turn",
+            "workspace.memory-is-explicit",
         ),
         among=("workspace.key-stays-out",),
     ),

@@ -8,6 +8,9 @@ from tests.conformance.saboteurs import (
     concluding,
     driving,
     faulting,
+    lacking,
+    leaving,
+    reporting,
     steering,
     stopping,
     telling,
@@ -16,6 +19,18 @@ from tests.conformance.saboteurs.defect import Defect
 
 DEFECTS: dict[str, Defect] = {
     name: defect
-    for module in (stopping, steering, asking, calling, telling, driving, concluding, faulting)
+    for module in (
+        stopping,
+        steering,
+        asking,
+        calling,
+        telling,
+        driving,
+        reporting,
+        leaving,
+        lacking,
+        concluding,
+        faulting,
+    )
     for name, defect in module.DEFECTS.items()
 }

@@ -340,10 +340,12 @@ DEFECTS = {
             count_turns_twice,
             (
                 "steer.mid-tool.delivered",
+                "steer.mid-stream.delivered",
                 "steer.approval-open.delivered",
                 "steer.idle.rejected",
                 "send.running.steers",
                 "fault.wire.late-message",
+                "interrupt.queued-steers.not-run",
             ),
         ),
         "a refused steer names another reason": (

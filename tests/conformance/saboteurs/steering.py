@@ -210,6 +210,7 @@ DEFECTS = {
             "steer.approval-open.delivered",
             "steer.history.kept",
             "steer.slow-tool.latency",
+            "steer.ack-lost.unknown",
             "send.running.steers",
         ),
     ),

@@ -11,6 +11,7 @@ from pathlib import Path
 import anyio
 from anyio.abc import TaskGroup
 
+from checkrein.adapters.acts import Act, ActKind, ActTap
 from checkrein.adapters.errors import ApprovalStale, BadRequest, SessionClosed
 from checkrein.adapters.interface import Decision, DecisionKind
 from checkrein.adapters.native import Question, ToolCall
@@ -149,6 +150,7 @@ class ApprovalDesk:
         seconds: how long a question waits for a person.
         changed: called when an approval was asked or resolved.
         unanswered: called when an answer could not be sent: the harness waits on, and no second answer is taken.
+        acts: sees what the person decides, before it counts.
     """
 
     def __init__(
@@ -161,6 +163,7 @@ class ApprovalDesk:
         seconds: float,
         changed: Callable[[Approval], None],
         unanswered: Callable[[Exception], None],
+        acts: ActTap,
     ) -> None:
         self._policy = policy
         self._workspace = workspace
@@ -169,6 +172,7 @@ class ApprovalDesk:
         self._seconds = seconds
         self._changed = changed
         self._unanswered = unanswered
+        self._acts = acts
         self._always: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
         self._by_id: dict[str, Approval] = {}
         self._stream: EventStream[Approval] = EventStream()
@@ -232,6 +236,9 @@ class ApprovalDesk:
         return True
 
     async def _answer(self, approval: Approval, decision: Decision, by: ResolvedBy) -> None:
+        if by is ResolvedBy.PERSON:
+            act = Act(kind=ActKind(decision.kind.value), text=decision.message, about=approval.shown)
+            self._acts(act)
         # Resolved before it is sent: from here on no second answer can reach the wire.
         if not self._resolve(approval, decision, by):
             assert approval.resolved_by is not None

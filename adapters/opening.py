@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio
 
+from checkrein.adapters.acts import Act, ActKind, ActTap, unseen
 from checkrein.adapters.approvals import approval_seconds_from_environment
 from checkrein.adapters.errors import BadRequest, Unsupported
 from checkrein.adapters.interface import HarnessAdapter, HarnessBinary, ModelEndpoint, Origin, SessionSpec
@@ -66,6 +67,7 @@ async def open_session(
     stall_seconds: float = STALL_SECONDS,
     record_dir: Path | None = None,
     tap: Tap | None = None,
+    acts: ActTap = unseen,
 ) -> AsyncGenerator[Session]:
     """Open a conversation with a harness; at the end of the block nothing of it is left running.
 
@@ -92,6 +94,7 @@ async def open_session(
         record_dir: where the records of the turns are kept from the prompt on, in its folder `records`; None keeps
             none.
         tap: sees every line to and from the harness.
+        acts: sees what is asked of the session, its turns and approvals, before anything of it is sent.
 
     Raises:
         BadRequest: an argument can never work.
@@ -128,6 +131,7 @@ async def open_session(
         ladder=ladder or LadderTimes(),
         stall_seconds=stall_seconds,
         manifest=adapter.manifest,
+        acts=acts,
     )
     relay = None if endpoint is None else SessionRelay(endpoint)
     failure: BaseException | None = None
@@ -143,6 +147,7 @@ async def open_session(
         )
         # What the body raises is raised again outside the task group, which would wrap it in a group.
         try:
+            acts(Act(kind=ActKind.OPEN, about=_how(spec)))
             await session.open()
             yield session
         except Exception as error:
@@ -184,6 +189,18 @@ def _origin(adapter: HarnessAdapter, resume: str | None, fork: str | None) -> tu
             raise BadRequest(
                 "a session is either resumed or forked", where="resume, fork", advice="give one of them"
             )
+
+
+def _how(spec: SessionSpec) -> str:
+    """How a session is opened, in words."""
+    policy = f"policy {spec.policy.value}"
+    match spec.origin:
+        case Origin.NEW:
+            return policy
+        case Origin.RESUME:
+            return f"{policy}, resuming {spec.session_id}"
+        case Origin.FORK:
+            return f"{policy}, a fork of {spec.session_id}"
 
 
 def _environment(

@@ -114,7 +114,7 @@ class Sender:
         if turn is None:
             return False
         try:
-            steer = await turn.steer(message.text)
+            steer = await turn.take(message.text)
         except SteerRejected as rejected:
             if rejected.reason not in FOR_THE_NEXT_TURN:
                 raise

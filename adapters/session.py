@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio
 from anyio.abc import TaskGroup
 
+from checkrein.adapters.acts import Act, ActKind
 from checkrein.adapters.conversation import Conversation
 from checkrein.adapters.errors import (
     BadRequest,
@@ -109,7 +110,7 @@ class Session:
         self._running: Turn | None = None
         self._foreign = ForeignTurns(tasks=tasks, seconds=settings.ladder.harness)
         self._sender = Sender(
-            active=lambda: self.turn, opened_by=self._turn_called, start=self.start, tasks=tasks
+            active=lambda: self.turn, opened_by=self._turn_called, start=self._begin, tasks=tasks
         )
         self._children: frozenset[int] = frozenset()
         self._closing = False
@@ -181,29 +182,26 @@ class Session:
             CheckreinError: the harness could not be started again, or refused the prompt.
         """
         check_text(prompt, "prompt")
-        async with self._lock:
-            self._refuse_start()
-            with anyio.CancelScope() as self._starting:
-                try:
-                    return await self._start(prompt)
-                finally:
-                    self._starting = None
-        raise SessionClosed("the session was closed while the turn was being started")
+        self._settings.acts(Act(kind=ActKind.START, text=prompt))
+        return await self._begin(prompt)
 
     async def steer(self, text: str) -> Steer:
         """Add a message to the active turn.
 
         Raises:
             SteerRejected: no turn is active, or the turn cannot take it; the model never sees it.
+            BadRequest: the text is no Unicode text.
         """
+        turn = self.turn
+        if turn is not None and not self._closing:
+            return await turn.steer(text)
+        check_text(text, "steer")
+        self._settings.acts(Act(kind=ActKind.STEER, text=text))
         if self._closing:
             raise SteerRejected(SteerReason.CLOSING)
         if self._settings.manifest.lacks(Capability.STEER):
             raise SteerRejected(SteerReason.UNSUPPORTED)
-        turn = self.turn
-        if turn is None:
-            raise SteerRejected(SteerReason.NO_ACTIVE_TURN)
-        return await turn.steer(text)
+        raise SteerRejected(SteerReason.NO_ACTIVE_TURN)
 
     async def send(self, text: str) -> Message:
         """Give the agent a message, whatever it does: it joins the active turn, and if there is none, or if that
@@ -219,6 +217,7 @@ class Session:
             CheckreinError: the turn that it was to start could not be started.
         """
         check_text(text, "message")
+        self._settings.acts(Act(kind=ActKind.SEND, text=text))
         if self._closing:
             raise SessionClosed("the session is closed", advice="open it again with resume")
         return await self._sender.send(text)
@@ -231,18 +230,21 @@ class Session:
         """
         turn = self.turn
         if turn is None:
+            self._settings.acts(Act(kind=ActKind.INTERRUPT, text=message or ""))
             raise NoActiveTurn("no turn is active", advice="start one first")
         return await turn.interrupt(message)
 
     async def close(self) -> None:
         """Interrupt what runs, end the process and everything it started. Returns when nothing is left."""
+        if not self._closing:
+            self._settings.acts(Act(kind=ActKind.CLOSE))
         self._closing = True
         if self._starting is not None:
             self._starting.cancel()
         async with self._lock:
             turn = self.turn
             if turn is not None:
-                await turn.interrupt()
+                await turn.stop()
             if self.link is not None:
                 await self.link.aclose()
 
@@ -251,6 +253,18 @@ class Session:
         await self._conversation.open()
 
     # Starting a turn
+
+    async def _begin(self, prompt: str) -> Turn:
+        """As `start`, for what the caller has asked for by another name: a message, or to carry on with one."""
+        check_text(prompt, "prompt")
+        async with self._lock:
+            self._refuse_start()
+            with anyio.CancelScope() as self._starting:
+                try:
+                    return await self._start(prompt)
+                finally:
+                    self._starting = None
+        raise SessionClosed("the session was closed while the turn was being started")
 
     async def _start(self, prompt: str) -> Turn:
         await self._late_steers_settled()
@@ -284,7 +298,7 @@ class Session:
         except BaseException:
             with anyio.CancelScope(shield=True):
                 if turn.state is not TurnState.ENDED:
-                    await turn.interrupt()
+                    await turn.stop()
             raise
         return turn
 
@@ -332,7 +346,7 @@ class Session:
             settings=self._settings,
             meter=self._meter,
             children=self._children,
-            carry_on=self.start,
+            carry_on=self._begin,
             recorder=self._record,
             changed=self._note,
         )

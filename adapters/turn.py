@@ -10,6 +10,7 @@ from enum import StrEnum
 import anyio
 from anyio.abc import TaskGroup
 
+from checkrein.adapters.acts import Act, ActKind, ActTap
 from checkrein.adapters.approvals import Approval, ApprovalDesk, ResolvedBy
 from checkrein.adapters.errors import (
     CheckreinError,
@@ -70,6 +71,7 @@ class TurnSettings:
         ladder: the times of the interrupt ladder.
         stall_seconds: how long the harness may say nothing while no tool runs and no question stands.
         manifest: what the harness can do.
+        acts: sees what the caller asks for.
     """
 
     policy: Policy
@@ -77,6 +79,7 @@ class TurnSettings:
     ladder: LadderTimes
     stall_seconds: float
     manifest: Manifest
+    acts: ActTap
 
 
 class Turn:
@@ -153,6 +156,7 @@ class Turn:
             seconds=settings.approval_seconds,
             changed=lambda approval: self._tell(ApprovalChanged(approval=approval)),
             unanswered=self._unanswered,
+            acts=settings.acts,
         )
 
     # What a person or program does with it
@@ -184,11 +188,8 @@ class Turn:
             BadRequest: the text is no Unicode text.
         """
         check_text(text, "steer")
-        self._refuse_steer()
-        if self._state is TurnState.STARTING:
-            await self._opened.wait()
-            self._refuse_steer()
-        return await self._ledger.send(text, take=self._link.connection.steer)
+        self._settings.acts(Act(kind=ActKind.STEER, text=text))
+        return await self.take(text)
 
     async def interrupt(self, message: str | None = None) -> Outcome:
         """Stop the turn; returns when it has ended and is quiet. A second call gives the same outcome.
@@ -199,13 +200,8 @@ class Turn:
         Raises:
             NoActiveTurn: the turn had ended before anybody asked to stop it.
         """
-        if not self._interrupt_asked:
-            if self._state is TurnState.ENDED:
-                raise NoActiveTurn(
-                    "the turn has ended already", where=f"turn {self.id}", advice="start a new one"
-                )
-            self._stop()
-        outcome = await self.outcome()
+        self._settings.acts(Act(kind=ActKind.INTERRUPT, text=message or ""))
+        outcome = await self.stop()
         if message is not None and self.continued_by is None:
             self.continued_by = await self._carry_on(message)
         return outcome
@@ -243,7 +239,25 @@ class Turn:
         assert self._outcome is not None
         return self._outcome
 
-    # What the session reports to it
+    # What the session asks of it, and reports to it
+
+    async def take(self, text: str) -> Steer:
+        """Add a message to this turn that the caller has given by another name than `steer`; raises as that."""
+        self._refuse_steer()
+        if self._state is TurnState.STARTING:
+            await self._opened.wait()
+            self._refuse_steer()
+        return await self._ledger.send(text, take=self._link.connection.steer)
+
+    async def stop(self) -> Outcome:
+        """Stop the turn for another reason than a call of `interrupt`; raises as that."""
+        if not self._interrupt_asked:
+            if self._state is TurnState.ENDED:
+                raise NoActiveTurn(
+                    "the turn has ended already", where=f"turn {self.id}", advice="start a new one"
+                )
+            self._begin_to_stop()
+        return await self.outcome()
 
     @property
     def opened(self) -> anyio.Event:
@@ -344,13 +358,13 @@ class Turn:
         )
         if silent and not self._interrupt_asked:
             self._stalled = f"the harness said nothing for {seconds:g} s while it had no tool to wait for"
-            self._stop()
+            self._begin_to_stop()
 
     def _is_busy(self) -> bool:
         """Whether the harness waits for something else than its model."""
         return bool(self._jobs or self._desk.open or self.tools.keys() - self.results.keys())
 
-    def _stop(self) -> None:
+    def _begin_to_stop(self) -> None:
         self._interrupt_asked = True
         self._state = TurnState.INTERRUPTING
         self._events.lift()
@@ -431,6 +445,7 @@ class Turn:
                 return
 
     async def _withdraw(self, steer: Steer) -> None:
+        self._settings.acts(Act(kind=ActKind.WITHDRAW, about=steer.text))
         self._settings.manifest.demand(Capability.WITHDRAW)
         await self._ledger.withdraw(steer, ask=self._link.connection.withdraw)
 

@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
+from checkrein.adapters.acts import Act, ActKind
 from checkrein.adapters.interface import HarnessAdapter, ModelEndpoint
 from checkrein.adapters.interrupting import LadderTimes
 from checkrein.adapters.manifest import Capability
@@ -71,7 +72,7 @@ class Arena:
         target: the harness: name, version, binary, adapter, manifest.
         script: what the model will say; complete it before the first session or the first look at `model`.
         folder: the places of this run, all kept.
-        timeline: what driver, harness, model and tools did, in one order.
+        timeline: what person, driver, harness, model and tools did, in one order.
         wire: the lines between driver and harness.
         seconds: the deadline of the whole scenario.
         startup_seconds: how long the harness took from process start to open, one entry per `session`.
@@ -170,7 +171,7 @@ class Arena:
         project_memory: bool = False,
         adapter: HarnessAdapter | None = None,
     ) -> AsyncGenerator[Session]:
-        """Open a conversation with the harness, in `workspace`, with `home`, and with the wire on the timeline.
+        """Open a conversation with the harness, in `workspace`, with `home`; wire and person on the timeline.
 
         Args:
             policy: who decides over calls.
@@ -211,6 +212,7 @@ class Arena:
             ladder=ladder,
             stall_seconds=stall_seconds,
             tap=self.wire.tap,
+            acts=self._note_act,
         ) as session:
             self.startup_seconds += (time.monotonic() - begun,)
             self._own_processes.note(self.home)
@@ -219,6 +221,21 @@ class Arena:
                 yield session
             finally:
                 await self._keep_records(session)
+
+    def person(self, kind: ActKind, *, text: str = "", about: str = "") -> None:
+        """Put on the timeline what the person does, whose place the scenario takes; a session tells it by itself.
+
+        Args:
+            text, about: as of an `Act`.
+        """
+        told = {"text": text, "about": about}
+        data = {
+            name: value.encode(errors="backslashreplace").decode() for name, value in told.items() if value
+        }
+        self.timeline.record(Source.PERSON, kind.value, **data)
+
+    def _note_act(self, act: Act) -> None:
+        self.person(act.kind, text=act.text, about=act.about)
 
     async def _keep_records(self, session: Session) -> None:
         """The transcript tells what the driver reported of each turn."""

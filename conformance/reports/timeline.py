@@ -12,6 +12,7 @@ from typing import cast
 
 import msgspec
 
+from checkrein.adapters.acts import ActKind
 from checkrein.adapters.shown import shown, visible
 from checkrein.conformance.scrubbing import Json, Scrubber
 
@@ -35,6 +36,20 @@ _LANES = {
     "process": Lane.HARNESS,
     "model": Lane.MODEL,
     "note": Lane.NOTE,
+}
+
+#: What the person does, in words.
+_ACTS = {
+    ActKind.OPEN.value: "opens a session",
+    ActKind.START.value: "gives a prompt",
+    ActKind.STEER.value: "steers",
+    ActKind.WITHDRAW.value: "withdraws a steer",
+    ActKind.SEND.value: "sends a message",
+    ActKind.INTERRUPT.value: "interrupts",
+    ActKind.ALLOW.value: "allows",
+    ActKind.DENY.value: "denies",
+    ActKind.ALLOW_ALWAYS.value: "always allows",
+    ActKind.CLOSE.value: "closes the session",
 }
 
 #: What sets a colour on a terminal.
@@ -112,19 +127,20 @@ def read_lanes(transcript: Path, evidence: Set[int], detail: Detail, scrubber: S
         return LaneTimeline(rows=(), total=0, missing=f"the transcript cannot be read: {fault.strerror}")
     except msgspec.MsgspecError as fault:
         return LaneTimeline(rows=(), total=0, missing=f"the transcript cannot be used: {fault}")
-    chosen = _chosen([row.n for row in rows], evidence, detail.rows)
+    person = [row.n for row in rows if row.source == Lane.PERSON.value]
+    chosen = _chosen([row.n for row in rows], evidence, person, detail.rows)
     return LaneTimeline(
         rows=tuple(_lane_row(row, detail, scrubber) for row in rows if row.n in chosen), total=len(rows)
     )
 
 
-def _chosen(numbers: list[int], evidence: Set[int], most: int) -> frozenset[int]:
+def _chosen(numbers: list[int], evidence: Set[int], person: list[int], most: int) -> frozenset[int]:
     if len(numbers) <= most:
         return frozenset(numbers)
     ends = [*numbers[:_HEAD], *numbers[-_TAIL:]]
     around = [n for n in numbers if any(abs(n - one) <= _AROUND for one in evidence)]
     # In the order of importance; a dict keeps it and drops doubles.
-    wanted = list(dict.fromkeys([*sorted(evidence & set(numbers)), *ends, *around, *numbers]))
+    wanted = list(dict.fromkeys([*sorted(evidence & set(numbers)), *ends, *around, *person, *numbers]))
     return frozenset(wanted[:most])
 
 
@@ -157,6 +173,9 @@ def _told(row: _Row) -> tuple[str, object]:
         case "request", {"fresh": str() as fresh}:
             lane, number = data.get("lane"), data.get("number")
             return f"request {number}, lane {lane}", fresh
+        case kind, _ if row.source == Lane.PERSON.value:
+            said = [part for part in (data.get("about"), data.get("text")) if isinstance(part, str)]
+            return _ACTS.get(kind, kind.replace("_", " ")), ", with: ".join(said)
         case "answered", _:
             return f"answered request {data.get('number')}", f"{data.get('events')} events"
         case "hung_up", _:

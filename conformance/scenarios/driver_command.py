@@ -9,6 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from checkrein.adapters.acts import ActKind
 from checkrein.conformance.arena import DUMMY_KEY
 from checkrein.conformance.run_folder import RunFolder
 from checkrein.conformance.scenario import Arena
@@ -48,6 +49,7 @@ def driver(arena: Arena, prompt: str, *, state: Path) -> Generator[subprocess.Po
 
     Its output goes to `driver.txt` in the folder of the run.
     """
+    arena.person(ActKind.START, text=prompt)
     words = drive_arguments(arena.target, arena.folder, prompt, base_url=arena.model.base_url)
     with (
         (arena.folder.root / "driver.txt").open("wb") as output,

@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import pexpect
 
+from checkrein.adapters.acts import ActKind
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.driver_command import STARTING, drive_arguments, drive_environment
 from checkrein.conformance.scenarios.moves import stoppers
@@ -24,18 +25,20 @@ SHOWN_CHARACTERS = 300
 
 @scenario("drive.ctrl-c.exit-130", seconds=120.0)
 async def test_ctrl_c_on_the_driver_command(arena: Arena) -> None:
+    prompt = "build it"
     build = arena.script.held_tool("build")
     arena.script.main([say("Building."), shell(build, id="call_build")])
     state = arena.folder.root / "state"
-    arguments = drive_arguments(arena.target, arena.folder, "build it", base_url=arena.model.base_url)
+    arguments = drive_arguments(arena.target, arena.folder, prompt, base_url=arena.model.base_url)
     environment: dict[str, str] = drive_environment(state)
     shown = arena.folder.root / "screen.txt"
     screen = shown.open("w")
+    arena.person(ActKind.START, text=prompt)
     terminal: pexpect.spawn[str] = pexpect.spawn(
         sys.executable, arguments, env=environment, encoding="utf-8", logfile=screen, timeout=None
     )  # type: ignore[arg-type]  # typeshed wants os._Environ
     try:
-        pressed, late = await _press_ctrl_c(terminal, build)
+        pressed, late = await _press_ctrl_c(arena, terminal, build)
         left = [f"{process.pid} {process.name}" for process in arena.processes()]
     finally:
         if terminal.isalive():
@@ -58,7 +61,7 @@ async def test_ctrl_c_on_the_driver_command(arena: Arena) -> None:
     )
 
 
-async def _press_ctrl_c(terminal: pexpect.spawn[str], tool: HeldTool) -> tuple[bool, bool]:
+async def _press_ctrl_c(arena: Arena, terminal: pexpect.spawn[str], tool: HeldTool) -> tuple[bool, bool]:
     """Press ctrl-c once the tool runs; whether it was pressed, and whether the command was late to end after that."""
     ended, pressed = anyio.Event(), False
 
@@ -75,6 +78,7 @@ async def _press_ctrl_c(terminal: pexpect.spawn[str], tool: HeldTool) -> tuple[b
             await tool.running_for(0.5, timeout=STARTING)
         pressed = not before.cancelled_caught
         if pressed:
+            arena.person(ActKind.INTERRUPT)
             terminal.sendintr()
             with anyio.move_on_after(UNTIL_EXIT):
                 await ended.wait()

@@ -10,8 +10,10 @@ import pytest
 
 from checkrein.conformance.scenario import scenario_of
 from tests.conformance.removed_assertions.finding import Assertion, find_assertions, without
+from tests.conformance.removed_assertions.ledger import entries, read_ledger
 from tests.conformance.removed_assertions.trying import (
     can_be_red,
+    notices,
     saboteurs_of,
     scenario_modules,
     scenarios_without,
@@ -141,13 +143,41 @@ def test_a_copy_of_the_scenarios_lacks_the_assertion_and_nothing_else(tmp_path: 
         assert changed == {assertion.module.name}
 
 
+def demanding() -> list[Assertion]:
+    """The assertions of the scenarios that can be red."""
+    return [each for each in find_assertions(scenario_modules()) if can_be_red(each)]
+
+
+def test_whoever_notices_an_assertion_is_known_and_there() -> None:
+    """After a change of the scenarios: `python -m tests.conformance.removed_assertions --only MODULE --write`."""
+    ledger, places = read_ledger(), entries(demanding())
+    listed = {(module, text) for module, texts in ledger.items() for text in texts}
+    assert set(places.values()) - listed == set(), "nobody is known to notice it"
+    assert listed - set(places.values()) == set(), "there is no such assertion any more"
+    assert [
+        each.text
+        for each, (module, text) in places.items()
+        if ledger[module][text] not in saboteurs_of(each, installed_only=False)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    ("clause", "number"),
+    [("steer.mid-tool.delivered", 0), ("session.env.clean", 2), ("session.start.policy-effective", 0)],
+)
+def test_an_assertion_that_is_really_removed_is_noticed(clause: str, number: int, tmp_path: Path) -> None:
+    assertion = [each for each in demanding() if clause in each.clauses][number]
+    module, text = entries(demanding())[assertion]
+    assert notices(read_ledger()[module][text], assertion, tmp_path)
+
+
 def test_each_assertion_that_can_be_red_belongs_to_clauses_that_a_saboteur_turns() -> None:
-    assertions = [each for each in find_assertions(scenario_modules()) if can_be_red(each)]
+    assertions = demanding()
     assert len(assertions) > 300
     assert [each for each in assertions if not each.clauses] == []
     assert [
         each.text
         for each in assertions
         if "steer.mid-tool.delivered" in each.clauses
-        and "reference: a steer is dropped" not in saboteurs_of(each, reference_only=True)
+        and "reference: a steer is dropped" not in saboteurs_of(each)
     ] == []

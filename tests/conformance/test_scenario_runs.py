@@ -11,13 +11,15 @@ from urllib.parse import urlsplit
 import anyio
 import pytest
 
-from checkrein.adapters.errors import BadRequest, HarnessDied
+from checkrein.adapters.errors import BadRequest, HarnessDied, NoActiveTurn
 from checkrein.adapters.interrupting import LadderTimes
 from checkrein.conformance.judgements import HarnessFellShort, KitMistake
 from checkrein.conformance.known_failures import Baseline, KnownFailure
+from checkrein.conformance.reports.timeline import Detail, Lane, read_lanes
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenario_run import ScenarioReport
 from checkrein.conformance.scenarios.moves import judge_quiet, watch_quiet
+from checkrein.conformance.scrubbing import Scrubber
 from checkrein.conformance.verdicts import EnforcedBy, Verdict
 from checkrein.scripted_models import ViolationKind, hold, say, shell, silence
 from tests.conformance.conftest import PROGRAM, RunOnFake
@@ -80,6 +82,47 @@ def test_a_scenario_that_holds_passes_and_keeps_its_evidence(run_on_fake: RunOnF
     assert report.run.starts == 1
     assert 0 < report.run.startup_seconds <= report.run.seconds
     assert report.run.strays == ()
+
+
+def test_the_transcript_tells_what_the_person_did_before_the_driver_passes_it_on(
+    run_on_fake: RunOnFake,
+) -> None:
+    report = run_on_fake(interrupt_while_a_tool_runs)
+    transcript = Path(report.checks[0].evidence.transcript)
+    rows = [json.loads(line) for line in transcript.read_text().splitlines()]
+    person = [row for row in rows if row["source"] == "person"]
+    assert [(row["kind"], row["data"]) for row in person] == [
+        ("open", {"about": "policy auto"}),
+        ("start", {"text": "build it"}),
+        ("interrupt", {}),
+        ("close", {}),
+    ]
+    passed_on = [row["n"] for row in rows if row["kind"] == "to_harness"]
+    opened, started, interrupted, _ = (row["n"] for row in person)
+    assert opened < passed_on[0]
+    assert [n for n in passed_on if started < n < interrupted]
+    assert [n for n in passed_on if n > interrupted]
+
+
+def test_a_text_that_is_no_unicode_leaves_the_transcript_readable(run_on_fake: RunOnFake) -> None:
+    @scenario(OUTCOME)
+    async def broken_off(arena: Arena) -> None:
+        async with arena.session(policy="auto") as session:
+            with pytest.raises(NoActiveTurn):
+                await session.interrupt("half \ud83d of it")
+        arena.judge(OUTCOME, holds=True, expected="so", observed="so")
+
+    (check,) = run_on_fake(broken_off).checks
+    timeline = read_lanes(
+        Path(check.evidence.transcript),
+        frozenset(),
+        Detail(rows=9, characters=99),
+        Scrubber(home=Path("/h"), user=""),
+    )
+    assert [(row.title, row.text) for row in timeline.rows if row.lane is Lane.PERSON][1:] == [
+        ("interrupts", "half \\ud83d of it"),
+        ("closes the session", ""),
+    ]
 
 
 def test_a_harness_that_ignores_the_interrupt_fails_quiet_or_outcome_by_evidence(

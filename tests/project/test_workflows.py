@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import cast
 
@@ -88,3 +91,37 @@ def test_the_lines_that_a_project_needs_are_twelve_at_most() -> None:
     assert block is not None
     assert len(block[1].splitlines()) <= 12
     assert list(yaml.safe_load(block[1])["jobs"]) == ["gate"]
+
+
+def said_of(path: Path, schema: str) -> str:
+    """What GitHub's schema, as the checker brings it along, says against a file; "" when it is well."""
+    nowhere = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    words = ["-m", "check_jsonschema", "--builtin-schema", f"vendor.github-{schema}", str(path)]
+    done = subprocess.run(
+        [sys.executable, *words], env={**os.environ, **nowhere}, capture_output=True, text=True, timeout=60
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def test_the_workflow_and_the_action_are_such_as_github_takes() -> None:
+    assert said_of(WORKFLOW, "workflows") == ""
+    assert said_of(ACTION, "actions") == ""
+
+
+def test_the_lines_that_a_project_needs_are_such_as_github_takes(tmp_path: Path) -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    workflows = [block for block in blocks if "jobs" in yaml.safe_load(block)]
+    assert workflows
+    for number, block in enumerate(workflows):
+        path = tmp_path / f"{number}.yml"
+        path.write_text(block, encoding="utf-8")
+        assert said_of(path, "workflows") == ""
+
+
+def test_a_misspelt_key_is_not_taken(tmp_path: Path) -> None:
+    for path, schema, wrong in ((WORKFLOW, "workflows", "runs_on:"), (ACTION, "actions", "uses_:")):
+        broken = tmp_path / path.name
+        right = wrong.replace("_", "-" if schema == "workflows" else "")
+        text = path.read_text(encoding="utf-8")
+        broken.write_text(re.sub(rf"(?<=[ ]){right}", wrong, text), encoding="utf-8")
+        assert wrong.rstrip(":") in said_of(broken, schema)

@@ -4,5 +4,5 @@ An assertion is a part of what a scenario demands: a member of the `and` of a ju
 tuples in it, a link of a chained comparison, or a prerequisite. Removed means: in a copy of the scenarios it always
 holds. It is noticed when a saboteur's row, which must be red, no longer is.
 
-`python -m tests.conformance.removed_assertions` prints the table.
+`python -m tests.conformance.removed_assertions` prints the table, and with `--write` keeps it in `noticed.json`.
 """

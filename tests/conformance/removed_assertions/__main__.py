@@ -1,9 +1,9 @@
 """Print what the saboteurs notice of the scenarios' assertions: see the package. Exit status 1 if one survives.
 
 Each saboteur is run once, on scenarios that note which assertions do not hold (`surveying`). With --confirm each
-assertion is then really removed, and the saboteur run again that notices it.
+assertion is then really removed, and the saboteur run again that notices it. With --write it is entered who does.
 
-python -m tests.conformance.removed_assertions [--list] [--sample N [--seed S]] [--only WORD]... [--confirm]
+python -m tests.conformance.removed_assertions [--list] [--sample N [--seed S]] [--only WORD]... [--confirm] [--write]
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conformance.removed_assertions.finding import Assertion, find_assertions
+from tests.conformance.removed_assertions.ledger import write_ledger
 from tests.conformance.removed_assertions.surveying import Survey, noticed_alone, survey
 from tests.conformance.removed_assertions.trying import can_be_red, notices, saboteurs_of, scenario_modules
 
@@ -30,6 +31,7 @@ def main() -> int:
         "--only", action="append", default=[], help="FILE, FILE:LINE, or the beginning of a clause"
     )
     parser.add_argument("--confirm", action="store_true", help="remove each, and run who notices it")
+    parser.add_argument("--write", action="store_true", help="enter what was found in the ledger")
     parser.add_argument("--workers", type=int, default=2, help="how many saboteurs at once")
     words = parser.parse_args()
     everything = find_assertions(scenario_modules())
@@ -45,14 +47,18 @@ def main() -> int:
     found = _surveyed(chosen, everything, workers=words.workers)
     alone = noticed_alone(found)
     print("| assertion | clause | text | noticed by |\n|---|---|---|---|")
-    survivors = 0
+    noticed: dict[Assertion, str] = {}
     for assertion in chosen:
         by = alone.get(assertion, [])
         if by and words.confirm:
             by = [saboteur for saboteur in by[:1] if _confirmed(saboteur, assertion)]
-        survivors += not by
+        if by:
+            noticed[assertion] = by[0]
         _print_row(assertion, _shown_notice(by) or _shown_survival(assertion, found))
+    survivors = len(chosen) - len(noticed)
     print(f"\n{len(chosen)} assertions, {survivors} survived")
+    if words.write:
+        write_ledger(noticed, [each for each in everything if can_be_red(each)])
     return 1 if survivors else 0
 
 

@@ -66,17 +66,19 @@ def can_be_red(assertion: Assertion) -> bool:
     return any(clauses[clause].level is not Level.INFO for clause in assertion.clauses)
 
 
-def saboteurs_of(assertion: Assertion, *, reference_only: bool = False) -> Iterator[str]:
+def saboteurs_of(assertion: Assertion, *, installed_only: bool = True) -> Iterator[str]:
     """The defects that a clause of the assertion must show, those of the reference agent first.
 
     Args:
-        reference_only: none on a real CLI.
+        installed_only: none on a real CLI that is not here.
     """
     for name, defect in OF_THE_REFERENCE.items():
         if set(assertion.clauses) & defect.turned:
             yield f"reference: {name}"
-    for name, defect in () if reference_only else OF_REAL_CLIS.items():
-        if set(assertion.clauses) & defect.turned and _is_installed(defect.harness):
+    for name, defect in OF_REAL_CLIS.items():
+        if not set(assertion.clauses) & defect.turned:
+            continue
+        if not installed_only or _is_installed(defect.harness):
             yield f"{defect.harness}: {name}"
 
 

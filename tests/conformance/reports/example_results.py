@@ -124,7 +124,7 @@ def kept_run(folder: Path, rows: list[dict[str, object]]) -> Evidence:
 
 #: A turn in which all four lanes have something to say.
 ROWS: list[dict[str, object]] = [
-    {"source": "person", "kind": "types", "data": {"text": "stop"}},
+    {"source": "person", "kind": "steer", "data": {"text": "stop"}},
     {
         "source": "driver",
         "kind": "to_harness",

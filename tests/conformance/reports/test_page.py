@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from checkrein.adapters.acts import ActKind
 from checkrein.conformance.clauses import Contract, Level
 from checkrein.conformance.reports.junit import render_junit
 from checkrein.conformance.reports.markdown import render_markdown
@@ -73,9 +74,53 @@ def test_the_timeline_is_embedded_scrubbed_and_in_lanes(contract: Contract, tmp_
     (timeline,) = timelines(page)
     rows = timeline.rows
     assert [row[2] for row in rows] == ["person", "driver", "harness", "harness", "model", "harness"]
-    assert [row[3] for row in rows][:3] == ["types", "turn/steer", "system init"]
+    assert [row[3] for row in rows][:3] == ["steers", "turn/steer", "system init"]
     assert "jane" not in page
     assert "sk-ant" not in page
+
+
+def test_what_the_person_did_is_told_in_words(contract: Contract, tmp_path: Path) -> None:
+    acts: list[tuple[str, dict[str, str]]] = [
+        ("open", {"about": "policy ask"}),
+        ("start", {"text": "build it"}),
+        ("deny", {"about": "rm -rf build", "text": "not on main"}),
+        ("allow_always", {"about": "make"}),
+        ("interrupt", {}),
+    ]
+    rows: list[dict[str, object]] = [{"source": "person", "kind": kind, "data": data} for kind, data in acts]
+    (timeline,) = timelines(
+        render_page(of_one_failure(contract, tmp_path, rows), contract, SCRUBBER, out=None)
+    )
+    assert [row[2:] for row in timeline.rows] == [
+        ("person", "opens a session", "policy ask"),
+        ("person", "gives a prompt", "build it"),
+        ("person", "denies", "rm -rf build, with: not on main"),
+        ("person", "always allows", "make"),
+        ("person", "interrupts", ""),
+    ]
+
+
+def test_of_a_long_timeline_what_the_person_did_is_shown(contract: Contract, tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"kind": f"row {number}"} for number in range(1, 3001)]
+    rows[1499] = {"source": "person", "kind": "interrupt"}
+    results = results_of(
+        contract,
+        check("steer.idle.rejected", CODEX, Verdict.PASS, evidence=kept_run(tmp_path, rows)),
+        harnesses=(CODEX,),
+        run_folder=str(tmp_path),
+    )
+    (timeline,) = timelines(render_page(results, contract, SCRUBBER, out=None))
+    assert [(row[0], row[3]) for row in timeline.rows if row[2] == "person"] == [(1500, "interrupts")]
+    assert len(timeline.rows) == 40
+
+
+@pytest.mark.parametrize("kind", ActKind)
+def test_every_act_has_words_of_its_own(contract: Contract, tmp_path: Path, kind: ActKind) -> None:
+    rows: list[dict[str, object]] = [{"source": "person", "kind": kind.value}]
+    (timeline,) = timelines(
+        render_page(of_one_failure(contract, tmp_path, rows), contract, SCRUBBER, out=None)
+    )
+    assert timeline.rows[0][3] != kind.value.replace("_", " ")
 
 
 def test_files_beside_the_page_are_linked_and_others_are_not(contract: Contract, tmp_path: Path) -> None:

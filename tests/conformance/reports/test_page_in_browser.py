@@ -122,10 +122,36 @@ def test_a_failure_opens_with_its_texts_as_they_are_and_its_timeline_in_lanes(sh
     ]
     assert lanes == ["person", "driver", "harness", "harness", "model", "harness"]
     expect(failure.locator(".lane-row.evidence")).to_contain_text("turn/steer")
+    assert "nobody" not in str(failure.locator(".lanes").get_attribute("class"))
     drawn = failure.locator(".lanes").inner_text()
     assert "~/work" in drawn
     assert "ERROR key [key]" in drawn
     assert "jane" not in drawn
+
+
+def test_a_timeline_without_a_person_leaves_that_lane_little_room(browser: Browser, tmp_path: Path) -> None:
+    contract = load_contract()
+    widths: list[float] = []
+    for name, rows in (("with", ROWS), ("without", ROWS[1:])):
+        folder = tmp_path / name
+        results = results_of(
+            contract,
+            check("steer.idle.rejected", CODEX, Verdict.FAIL, evidence=kept_run(folder, rows)),
+            harnesses=(CODEX,),
+            run_folder=str(folder),
+        )
+        report = tmp_path / f"{name}.html"
+        scrubber = Scrubber(home=Path("/home/jane"), user="jane")
+        report.write_text(render_page(results, contract, scrubber, out=report), encoding="utf-8")
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.goto(report.as_uri())
+        page.locator("#red summary").first.click()
+        box = page.locator(".head .lane-person").bounding_box()
+        assert box is not None
+        widths.append(box["width"])
+        page.close()
+    with_person, without = widths
+    assert without < with_person
 
 
 def test_a_cell_of_the_matrix_leads_to_its_check(shown: Shown) -> None:

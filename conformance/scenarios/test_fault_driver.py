@@ -13,13 +13,19 @@ from checkrein.adapters.transport.gone import wait_gone
 from checkrein.conformance.scenario import Arena, scenario
 from checkrein.conformance.scenarios.driver_command import STARTING, driver
 from checkrein.conformance.scenarios.moves import PATIENCE, in_a_session_of_its_own
-from checkrein.scripted_models import say, shell
+from checkrein.scripted_models import ViolationKind, say, shell
 
 #: How long the harness and its tools may live on, in seconds.
 UNTIL_GONE = 5.0
 
 
-@scenario("fault.driver-dies", "record.survives-crash", seconds=120.0)
+# That its tools live on is no departure from the script: it is judged.
+@scenario(
+    "fault.driver-dies",
+    "record.survives-crash",
+    seconds=120.0,
+    allow_violations=(ViolationKind.TOOL_NOT_RELEASED,),
+)
 async def test_the_driver_is_killed(arena: Arena) -> None:
     build = arena.script.held_tool("build", ignore_signals=True)
     # Out of reach of a harness that ends its command when its input closes.
@@ -33,20 +39,19 @@ async def test_the_driver_is_killed(arena: Arena) -> None:
         await build.started(timeout=PATIENCE)
         # The call is known to the driver a moment after the process runs, at the latest.
         await build.running_for(0.5, timeout=PATIENCE)
-        below = [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
-        lived = {found.pid for found in arena.processes()} | set(below)
+        below = {child.pid for child in psutil.Process(process.pid).children(recursive=True)}
+        lived = {build.pid, stray.pid} | {found.pid for found in arena.processes()} | below
         process.kill()
         killed_at = time.monotonic()
         await wait_gone(lived, UNTIL_GONE)
         seconds = time.monotonic() - killed_at
-        left = sorted(pid for pid in lived if _is_alive(pid))
-    arena.require({build.pid, stray.pid} <= lived, "the tool's processes are found in the process table")
-    strays = [f"{found.pid} {found.name}" for found in arena.processes()]
+        # One that was started after the others had been counted has its HOME, too.
+        left = {pid for pid in lived if _is_alive(pid)} | {found.pid for found in arena.processes()}
     arena.judge(
         "fault.driver-dies",
-        holds=not left and not strays,
+        holds=not left,
         expected=f"none of {len(lived)} processes is alive {UNTIL_GONE:g} s after the driver was killed",
-        observed=f"alive: {left} {strays}" if left or strays else f"all gone after {seconds:.2f} s",
+        observed=f"alive: {sorted(left)}" if left else f"all gone after {seconds:.2f} s",
         enforced_by="adapter",
     )
     record = _record(arena)

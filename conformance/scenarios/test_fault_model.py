@@ -15,8 +15,12 @@ from checkrein.scripted_models.reply import Element
 #: How often the harness may try again, instead of its own default of minutes of patience.
 RETRIES = 1
 
-#: Statuses that trying again does not cure, and those that pass.
-REFUSALS = (400, 401, 403)
+#: Statuses that trying again does not cure, each with the model's own words, which do not hold it; and those that pass.
+REFUSALS = {
+    400: "the scripted words of a bad request",
+    401: "the scripted words of a missing login",
+    403: "the scripted words of a closed door",
+}
 OVERLOADS = (429, 500, 529)
 
 #: What an overloaded API says; without it Codex 0.171.0 does not try again after 429.
@@ -36,7 +40,7 @@ STARTS_WITHIN = 10.0
 async def test_a_model_that_refuses(arena: Arena) -> None:
     fixed = {status: arena.script.gate(f"no {status} any more") for status in REFUSALS}
     for status, gate in fixed.items():
-        arena.script.main([fail(status, message=f"the scripted words of {status}", until=gate)])
+        arena.script.main([fail(status, message=REFUSALS[status], until=gate)])
         arena.script.main([say(f"Works again after {status}.")])
     async with arena.session(policy="auto", retries=RETRIES) as session:
         for status, gate in fixed.items():
@@ -47,7 +51,7 @@ async def test_a_model_that_refuses(arena: Arena) -> None:
                 f"fault.model-{status}",
                 holds=(failed.status.value, failed.exit_status) == ("failed", 1)
                 and bool(re.search(rf"\b{status}\b", failed.reason))
-                and f"the scripted words of {status}" in failed.reason
+                and REFUSALS[status] in failed.reason
                 and (after.status.value, after.text) == ("completed", f"Works again after {status}."),
                 expected=f"failed, with {status} and the message in the reason; the next prompt is answered",
                 observed=f"{failed.status.value}: {failed.reason[:300]}; next: {_words(after)}",

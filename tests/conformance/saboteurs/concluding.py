@@ -153,7 +153,14 @@ DEFECTS = {
         ),
         "a reason lacks its numbers": (
             leave_out_numbers,
-            ("fault.wire.exit-mid-request", "fault.wire.torn-last-line"),
+            (
+                "fault.wire.exit-mid-request",
+                "fault.wire.torn-last-line",
+                "fault.model-400",
+                "fault.model-401",
+                "fault.model-403",
+                "fault.harness-dies",
+            ),
         ),
         "a second interrupt has an outcome of its own": (
             make_the_outcome_anew,

@@ -7,6 +7,7 @@ from tests.conformance.saboteurs import (
     calling,
     concluding,
     driving,
+    faulting,
     granting,
     lacking,
     leaving,
@@ -31,6 +32,7 @@ DEFECTS: dict[str, Defect] = {
         leaving,
         lacking,
         concluding,
+        faulting,
     )
     for name, defect in module.DEFECTS.items()
 }

@@ -344,6 +344,7 @@ DEFECTS = {
                 "steer.approval-open.delivered",
                 "steer.idle.rejected",
                 "send.running.steers",
+                "fault.wire.late-message",
                 "interrupt.queued-steers.not-run",
             ),
         ),

@@ -186,19 +186,17 @@ def never_try_again() -> None:
     instead(model.Model, "__init__", lambda init: lambda self, **words: init(self, **{**words, "retries": 0}))
 
 
-def try_refusals_again() -> None:
-    """A refusal is tried again, without its words."""
+def leave_out_what_the_model_says() -> None:
+    """A refusal is told without the model's own words."""
 
     def make(refusal: Any) -> Any:
-        def passing(response: Any) -> Any:
+        def curt(response: Any) -> Any:
             fault = refusal(response)
-            return (
-                model.ModelFailed("the model did not answer")
-                if isinstance(fault, model.ModelFailed)
-                else fault
-            )
+            if not isinstance(fault, model.ModelFailed):
+                return fault
+            return model.ModelFailed(f"the model answered {response.status}")
 
-        return passing
+        return curt
 
     instead(model, "_refusal", make)
 
@@ -235,15 +233,18 @@ def take_half_for_whole() -> None:
 
 
 def run_calls_at_once() -> None:
-    """A call is run as soon as its arguments are whole, and again when the answer is."""
+    """A call is run as soon as its arguments are whole, and again when the answer breaks off."""
+
+    def run_all() -> None:
+        for line in _CALLS:
+            tools.subprocess.run(line, shell=True, check=False)
 
     def make(read: Any) -> Any:
         def eager(response: Any, told: Any) -> Any:
             try:
                 return read(response, told)
-            except model._Passing:
-                for line in _CALLS:
-                    tools.subprocess.run(line, shell=True, check=False)
+            except (model._Passing, OSError):
+                run_all()
                 raise
 
         return eager
@@ -260,6 +261,7 @@ def run_calls_at_once() -> None:
                     )
                     with contextlib.suppress(turn.msgspec.DecodeError):
                         _CALLS[:] = [turn.msgspec.json.decode(arguments)["command"]]
+                        run_all()
                 yield event
 
         return noting
@@ -298,11 +300,6 @@ def hide_the_time() -> None:
         return silent
 
     instead(tools.Shell, "run", make)
-
-
-def fail_at_bad_calls() -> None:
-    """A call that cannot be carried out has an empty receipt."""
-    tools.BadCall.__str__ = lambda self: ""  # type: ignore[method-assign]
 
 
 def say_less() -> None:
@@ -352,7 +349,7 @@ DEFECTS = {
         install=never_try_again, red=("fault.model-429", "fault.model-500", "fault.model-529")
     ),
     "a refusal loses its words": Defect(
-        install=try_refusals_again, red=("fault.model-400", "fault.model-401", "fault.model-403")
+        install=leave_out_what_the_model_says, red=("fault.model-400", "fault.model-401", "fault.model-403")
     ),
     "a turn without an answer is completed": Defect(
         install=complete_what_failed, red=("fault.model-400", "fault.model-401", "fault.model-403")
@@ -361,14 +358,11 @@ DEFECTS = {
         install=take_half_for_whole, red=("fault.model-cut-mid-text",)
     ),
     "a call of a broken answer is run": Defect(
-        install=run_calls_at_once, red=("fault.model-cut-after-tool-call",)
+        install=run_calls_at_once, red=("fault.model-cut-after-tool-call", "fault.model-silent")
     ),
     "a failed command looks well": Defect(install=hide_failure, red=("fault.tool-nonzero.receipt",)),
     "a command that timed out looks ended": Defect(
         install=hide_the_time, red=("fault.tool-timeout.receipt",)
-    ),
-    "a bad call has an empty receipt": Defect(
-        install=fail_at_bad_calls, red=("fault.bad-arguments.receipt",)
     ),
     "the end of an answer is not shown": Defect(install=say_less, red=("interrupt.twice.idempotent",)),
 }

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -82,6 +83,7 @@ def saboteurs_of(assertion: Assertion, *, installed_only: bool = True) -> Iterat
             yield f"{defect.harness}: {name}"
 
 
+@cache
 def _is_installed(harness: str) -> bool:
     try:
         find_target(harness)

@@ -206,6 +206,7 @@ DEFECTS = {
         install=deliver_twice,
         red=(
             "steer.mid-tool.delivered",
+            "steer.mid-stream.delivered",
             "steer.order.kept",
             "steer.approval-open.delivered",
             "steer.history.kept",

@@ -388,7 +388,7 @@ DEFECTS = {
         ),
     ),
     "a cancelled turn says that it came to its end": Defect(
-        install=end_well, red=("interrupt.before-byte.outcome",)
+        install=end_well, red=("interrupt.before-byte.outcome", "session.two.no-crosstalk")
     ),
     "a cancel ends the process": Defect(install=crash, red=("interrupt.before-byte.outcome",)),
     "a cancelled turn is never answered": Defect(

@@ -47,7 +47,8 @@ def run(
             "-n",
             "--workers",
             min=1,
-            help="How many scenarios run side by side (one more than there are cores, at most 6).",
+            help="How many scenarios run side by side (one more than there are cores, at most 6; for a bundled "
+            "harness three times as many, at most 12).",
         ),
     ] = None,
     dialect: Annotated[

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
-import socket
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -11,7 +9,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from checkrein.conformance.reference import exchange
 from checkrein.conformance.reference.cancellation import Cancellation
+from checkrein.conformance.reference.exchange import Exchange
 
 #: One message of the conversation, as this API has it.
 Message = dict[str, object]
@@ -186,47 +186,36 @@ class Model:
     def _try(self, body: bytes, cancellation: Cancellation, listener: Listener) -> Answer:
         with self._connection(cancellation) as (connection, path):
             try:
-                connection.request(
-                    "POST",
+                connection.ask(
                     path,
-                    body,
                     {"authorization": f"Bearer {self.key}", "content-type": "application/json"},
+                    body,
                 )
                 listener.sent()
-                response = connection.getresponse()
+                response = connection.answer()
                 if response.status != 200:
                     raise _refusal(response)
                 return _read(response, listener.text)
             except TimeoutError:
                 raise _Passing(f"the model sent nothing for {self.silence:g} s") from None
-            except (OSError, http.client.HTTPException) as fault:
+            except OSError as fault:
                 raise _Passing(f"the connection to the model broke: {fault!r}") from None
 
     @contextmanager
-    def _connection(self, cancellation: Cancellation) -> Generator[tuple[http.client.HTTPConnection, str]]:
+    def _connection(self, cancellation: Cancellation) -> Generator[tuple[Exchange, str]]:
         """A connection of its own for one request; a cancellation hangs up."""
-        place = urlsplit(self.url)
-        kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
-        connection = kind(place.netloc, timeout=self.silence)
         try:
-            connection.connect()
+            connection = Exchange(self.url, seconds=self.silence)
         except OSError as fault:
             raise _Passing(f"the model cannot be reached: {fault}") from None
-        line: socket.socket = connection.sock
-
-        def hang_up() -> None:
-            with suppress(OSError):
-                line.shutdown(socket.SHUT_RDWR)
-
         try:
-            with cancellation.stopping(hang_up):
-                yield connection, f"{place.path}/chat/completions"
+            with cancellation.stopping(connection.hang_up):
+                yield connection, f"{urlsplit(self.url).path}/chat/completions"
         finally:
             connection.close()
-            line.close()
 
 
-def _refusal(response: http.client.HTTPResponse) -> ModelFailed | _Passing:
+def _refusal(response: exchange.Answer) -> ModelFailed | _Passing:
     text = response.read().decode("utf-8", "replace")
     with suppress(msgspec.DecodeError):
         fault = msgspec.json.decode(text, type=_Chunk).error
@@ -238,13 +227,13 @@ def _refusal(response: http.client.HTTPResponse) -> ModelFailed | _Passing:
     return _Passing(what, later=float(later) if later.isdigit() else None)
 
 
-def _events(response: http.client.HTTPResponse) -> Iterator[bytes]:
+def _events(response: exchange.Answer) -> Iterator[bytes]:
     for line in response:
         if line.startswith(b"data:"):
             yield line[5:].strip()
 
 
-def _read(response: http.client.HTTPResponse, told: Callable[[str], None]) -> Answer:
+def _read(response: exchange.Answer, told: Callable[[str], None]) -> Answer:
     texts: list[str] = []
     calls: dict[int, Call] = {}
     tokens = Tokens()

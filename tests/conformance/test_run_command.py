@@ -17,7 +17,9 @@ import pytest
 
 from checkrein.conformance.__main__ import main
 from checkrein.conformance.arena_processes import processes_with_home
+from checkrein.conformance.kit_run import usual_workers
 from checkrein.conformance.results_files import read_results
+from checkrein.conformance.target import parse_target
 from checkrein.conformance.verdicts import Verdict
 from tests.conformance.conftest import PROGRAM
 
@@ -278,6 +280,23 @@ def test_ctrl_c_ends_the_run_within_five_seconds_and_leaves_nothing(
     assert processes_with_home(run_dir) == ()
     assert list(temporary.iterdir()) == []
     assert not list(run_dir.glob("*/results.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("harnesses", "cores", "workers"),
+    [
+        (["reference"], 2, 7),
+        (["reference@1.0.0"], 64, 12),
+        (["codex"], 2, 3),
+        (["reference", "codex"], 2, 3),
+        ([f"reference@1.0.0={sys.executable}"], 2, 3),
+        (["claude-code"], 64, 6),
+    ],
+)
+def test_more_scenarios_run_side_by_side_where_every_harness_is_bundled(
+    harnesses: list[str], cores: int, workers: int
+) -> None:
+    assert usual_workers([parse_target(text) for text in harnesses], cores=cores) == workers
 
 
 def test_the_contract_is_shown_as_a_list_and_in_full() -> None:

@@ -103,8 +103,7 @@ def hold_the_line() -> None:
         from urllib.parse import urlsplit
 
         place = urlsplit(self.url)
-        connection = model.http.client.HTTPConnection(place.netloc, timeout=self.silence)
-        connection.connect()
+        connection = model.Exchange(self.url, seconds=self.silence)
         LINES.append(connection)
         yield connection, f"{place.path}/chat/completions"
 

@@ -8,15 +8,17 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-import jsonschema
 import msgspec
 
 from checkrein.adapters.errors import CheckreinError
 from checkrein.conformance.result_places import found_check, found_in, found_scenario, written_for
 from checkrein.conformance.results import FORMAT, Check, Footer, Header, Record, Results, ScenarioRun, count
 from checkrein.conformance.scrubbing import scrubber_of_this_machine
+
+if TYPE_CHECKING:
+    import jsonschema
 
 _Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | int | float | bool | None"
 
@@ -151,6 +153,8 @@ def _record(line: bytes, path: Path, number: int) -> Record:
 
 @cache
 def _validator() -> jsonschema.Draft202012Validator:
+    import jsonschema  # only here: every worker of a run imports this module, and none of them validates
+
     text = files("checkrein.fixtures").joinpath(SCHEMA).read_text(encoding="utf-8")
     return jsonschema.Draft202012Validator(json.loads(text))
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Any
 
 from checkrein.adapters.claude_code.connection import ClaudeCodeConnection
-from checkrein.adapters.session import Session
 from checkrein.adapters.steering import SteerState, SteerStep
 from checkrein.adapters.turn import Turn
 from checkrein.scripted_models import ItemKind
 from checkrein.scripted_models.anthropic_messages import AnthropicMessages
 from tests.conformance.sabotage.defect import Defect
 from tests.conformance.sabotage.replacing import replace_attribute, rewrite_history
+from tests.conformance.saboteurs.driving import count_turns_twice
 
 
 def forget_what_became_of_steers() -> None:
@@ -41,20 +41,6 @@ def lose_the_result() -> None:
     )
 
 
-def list_turns_twice() -> None:
-    """Each turn is listed twice."""
-
-    def make(new_turn: Any) -> Any:
-        def listed(self: Any, *words: Any, **more: Any) -> Any:
-            turn = new_turn(self, *words, **more)
-            self.turns += (turn,)
-            return turn
-
-        return listed
-
-    replace_attribute(Session, "_new_turn", make)
-
-
 def say_it_twice_over() -> None:
     """A steer is sent twice over, in one message."""
 
@@ -76,6 +62,6 @@ DEFECTS: dict[str, Defect] = {
         forget_what_became_of_steers, "steer.withdraw.never-seen", "steer.withdraw.late-refused"
     ),
     "loses the result of the call that runs": _defect(lose_the_result, "steer.withdraw.never-seen"),
-    "lists each turn of Claude Code twice": _defect(list_turns_twice, "steer.withdraw.never-seen"),
+    "lists each turn of Claude Code twice": _defect(count_turns_twice, "steer.withdraw.never-seen"),
     "says a steer twice over": _defect(say_it_twice_over, "steer.withdraw.late-refused"),
 }

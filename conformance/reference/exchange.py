@@ -21,7 +21,7 @@ class Exchange:
     """A connection of its own for one request.
 
     Args:
-        url: of the server.
+        url: of the server, without a trailing slash.
         seconds: how long the other side may say nothing.
 
     Raises:
@@ -30,7 +30,7 @@ class Exchange:
 
     def __init__(self, url: str, *, seconds: float) -> None:
         place = urlsplit(url)
-        self._host = place.netloc
+        self._host, self._above = place.netloc, place.path
         port = place.port or (443 if place.scheme == "https" else 80)
         self._line = socket.create_connection((place.hostname or "", port), timeout=seconds)
         if place.scheme == "https":
@@ -41,12 +41,15 @@ class Exchange:
     def ask(self, path: str, headers: Mapping[str, str], body: bytes) -> None:
         """Send the request, whole.
 
+        Args:
+            path: below the server's URL.
+
         Raises:
             OSError: the connection broke.
         """
         named = {"host": self._host, "content-length": str(len(body)), "connection": "close", **headers}
         head = "".join(f"{name}: {value}\r\n" for name, value in named.items())
-        self._line.sendall(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body)
+        self._line.sendall(f"POST {self._above}{path} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body)
 
     def answer(self) -> Answer:
         """Wait for the beginning of the answer.

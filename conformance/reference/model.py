@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -184,10 +183,10 @@ class Model:
         raise AssertionError("the last attempt returns or raises")
 
     def _try(self, body: bytes, cancellation: Cancellation, listener: Listener) -> Answer:
-        with self._connection(cancellation) as (connection, path):
+        with self._connection(cancellation) as connection:
             try:
                 connection.ask(
-                    path,
+                    "/chat/completions",
                     {"authorization": f"Bearer {self.key}", "content-type": "application/json"},
                     body,
                 )
@@ -202,7 +201,7 @@ class Model:
                 raise _Passing(f"the connection to the model broke: {fault!r}") from None
 
     @contextmanager
-    def _connection(self, cancellation: Cancellation) -> Generator[tuple[Exchange, str]]:
+    def _connection(self, cancellation: Cancellation) -> Generator[Exchange]:
         """A connection of its own for one request; a cancellation hangs up."""
         try:
             connection = Exchange(self.url, seconds=self.silence)
@@ -210,7 +209,7 @@ class Model:
             raise _Passing(f"the model cannot be reached: {fault}") from None
         try:
             with cancellation.stopping(connection.hang_up):
-                yield connection, f"{urlsplit(self.url).path}/chat/completions"
+                yield connection
         finally:
             connection.close()
 

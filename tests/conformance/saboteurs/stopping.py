@@ -100,12 +100,9 @@ def hold_the_line() -> None:
 
     @contextmanager
     def kept(self: Any, cancellation: Any) -> Any:
-        from urllib.parse import urlsplit
-
-        place = urlsplit(self.url)
         connection = model.Exchange(self.url, seconds=self.silence)
         LINES.append(connection)
-        yield connection, f"{place.path}/chat/completions"
+        yield connection
 
     def make(ask: Any) -> Any:
         def in_the_background(
